@@ -47,6 +47,7 @@ inline float rescale(float m_old, float m) {
 /// and returns α. NaN or +∞ among them makes the row NaN.
 template <class Row>
 float absorb(Row&& scores, float& m, float& l) {
+  if (scores.size() == 0) return 1;
   const float m_old = m;
   m = std::max(m_old, scores.maxCoeff());
   const float alpha = rescale(m_old, m);
