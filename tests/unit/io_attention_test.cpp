@@ -186,6 +186,23 @@ TEST_CASE("NaN and +∞ in what a row sees reach the row, and no row of another 
   }
 }
 
+TEST_CASE("scores that overflow to −∞ hide their keys: a row of nothing else is empty") {
+  const Index n_k = 40, d = 4;
+  const AttentionProblem problem(dense_problem(1, 1, 1, 2, n_k, d, d));
+  Random random(17);
+  Tensors t(problem, random);
+  for (Index c = 0; c < d; ++c) {
+    t.q.set(c, -1e30f);
+    t.q.set(d + c, 1);
+  }
+  t.k.fill(1e30f);
+  t.k.set(0, 0);  // d − 1 of its channels still overflow
+  compute(io::Fa2({2, n_k}), problem, t);
+  CHECK(t.lse[0] == -std::numeric_limits<float>::infinity());
+  for (Index c = 0; c < d; ++c) CHECK(t.o[c] == 0);
+  for (Index c = 0; c < d; ++c) CHECK(std::isfinite(t.o[d + c]));
+}
+
 TEST_CASE("fp64 is refused by name") {
   flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 2, 2);
   p.dtype = FLASHBOOK_FP64;
