@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cpu_reference/error.hpp"
 
