@@ -415,7 +415,7 @@ std::vector<std::byte> format_npy(const NpyArray& array, std::string_view name) 
   while ((header_at + header.size() + 1) % data_alignment != 0) header += ' ';
   header += '\n';
 
-  // max_rank dimensions of at most 19 digits keep the length well within its two bytes.
+  // At most max_rank dimensions keep the length well within its two bytes.
   std::string start(magic);
   start += {'\1', '\0'};
   start += {static_cast<char>(header.size() & 255U), static_cast<char>(header.size() >> 8U)};
