@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   CLI::App app("FlashAttention you can read, run, count and check.", "flashbook");
   app.require_subcommand(0, 1);
   flashbook::add_attend(app);
+  flashbook::add_list(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return 0;
