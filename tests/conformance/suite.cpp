@@ -18,6 +18,10 @@ std::vector<double> read(const Storage& storage) {
   return values;
 }
 
+bool has_nan(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+}
+
 std::string text_of(const std::array<Index, 4>& at) {
   std::ostringstream out;
   out << '[' << at[0] << ", " << at[1] << ", " << at[2] << ", " << at[3] << ']';
@@ -84,6 +88,8 @@ struct Exercise::State {
     return *expectations.back();
   }
 
+  /// Whether NaN or Inf is among what some pair sees; a caller's tensors may hold what they like.
+  bool may_hold_nan() const { return is_given || spec.recipe.planted != Planted::none; }
   const PerOutput<double>& errors_of_standard(const Expectation& expected);
   std::string command(const std::string& implementation) const;
 
@@ -224,6 +230,11 @@ CaseReport Exercise::verify(const Implementation& implementation) {
     report.reasons.push_back(expected.overflow);
     return report;
   }
+  if (!state_->may_hold_nan())
+    for (Output output : all_outputs)
+      if (has_nan(expected.exact[output]))
+        fail(std::string("the oracle's ") + std::string(name(output)) +
+             " holds NaN, though nothing that is seen does: the oracle is wrong");
   PerOutput<std::vector<char>> may_be_nan;
   const Cotangents cotangents = state_->data.cotangents();
   if (properties.nan_spreads_within)
