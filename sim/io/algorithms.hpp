@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "cpu_reference/implementation.hpp"
+#include "sim/io/mask.hpp"
+#include "sim/io/report.hpp"
+
+/// The algorithms by name: the one list that the command line, the tests and the chapters read.
+namespace flashbook::io {
+
+/// Tile of S: B_r query rows by B_c keys.
+struct Blocks {
+  Index rows, columns;
+
+  bool operator==(const Blocks&) const = default;
+};
+
+/// Blocks at which the FA2 forward and the three-kernel backward are fastest on a CPU with 1 MB of
+/// L2 a core (docs/performance.md).
+inline constexpr Blocks default_blocks = {256, 128};
+
+/// The tensors of a run; a forward run reads neither cotangents nor gradients.
+struct RunTensors {
+  Inputs inputs;
+  Outputs outputs;
+  Cotangents cotangents;
+  Gradients gradients;
+};
+
+/// One step of the FA2 forward: what one row tile holds after it has taken in one key tile.
+struct TileStep {
+  Member member;
+  Index query_head;
+  Range rows, keys;     ///< of the member
+  Matrix<float> S, P;   ///< [B_r, B_c]
+  Vector<float> m, l;   ///< [B_r], after the tile
+  Vector<float> alpha;  ///< [B_r], what ℓ and O were multiplied by
+  Matrix<float> O;      ///< [B_r, d_v], not yet divided by ℓ
+};
+
+struct RunOptions {
+  Blocks blocks = default_blocks;
+  Index sram_bytes = Sram::unlimited;  ///< of one worker
+  /// Called after every tile of fa2_forward; tiles then run one by one, in order.
+  std::function<void(const TileStep&)> observer = nullptr;
+};
+
+struct Algorithm {
+  std::string_view name;
+  std::string_view title;  ///< what it is, in a few words
+  bool backward;
+  bool takes_blocks;
+  void (*execute)(Machine&, const AttentionProblem&, const RunTensors&, const RunOptions&);
+};
+
+std::span<const Algorithm> algorithms();
+
+/// Throws InputError that lists the names.
+const Algorithm& find_algorithm(std::string_view name);
+
+/// Throws InputError for fp64, or blocks below 1 if the algorithm takes blocks.
+void check_runs(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& blocks);
+
+/// Blocks cut down to the problem: larger ones change nothing.
+Blocks clamped(const Blocks& blocks, const AttentionProblem& problem);
+
+/// Runs an algorithm on real tensors and reports what its copies counted.
+/// Throws InputError for blocks below 1, an SRAM too small, or fp64.
+Report run(const Algorithm& algorithm, const AttentionProblem& problem, const RunTensors& tensors,
+           const RunOptions& options = {});
+
+}  // namespace flashbook::io

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <sstream>
+
+#include "cpu_reference/error.hpp"
+#include "sim/io/closed_form.hpp"
+#include "sim/io/footprint.hpp"
+#include "sim/io/visits.hpp"
+
+namespace flashbook::io {
+namespace {
+
+/// Block sizes worth trying for n rows, largest first.
+std::vector<Index> sizes(Index n) {
+  std::vector<Index> tried;
+  for (Index b = 1; b <= std::min<Index>(n, 128); ++b) tried.push_back(b);
+  for (double b = 128; b < static_cast<double>(n); b *= 1.19) {
+    const Index tiles = (n + static_cast<Index>(b) - 1) / static_cast<Index>(b);
+    tried.push_back(static_cast<Index>(b));
+    tried.push_back((n + tiles - 1) / tiles);  // as many tiles, evenly filled
+  }
+  tried.push_back(std::max<Index>(n, 1));
+  std::sort(tried.rbegin(), tried.rend());
+  tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
+  return tried;
+}
+
+/// Bytes that K and V (and Q and dO, backward) cannot be read in less with these blocks: a tile
+/// covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
+double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
+                   const Blocks& b) {
+  const double a_row = static_cast<double>((problem->d + problem->d_v) * bytes_of(problem.dtype()));
+  const double rereads = 1 / static_cast<double>(b.rows) +
+                         (algorithm.backward ? 1 / static_cast<double>(b.columns) : 0);
+  return static_cast<double>(problem->heads_q) * pairs * a_row * rereads;
+}
+
+double all_visible_pairs(const AttentionProblem& problem) {
+  if (problem->members == 0) return 0;
+  if (!problem->packed)
+    return static_cast<double>(problem->members) * visible_pairs(problem, problem.member(0));
+  double pairs = 0;
+  for (Index b = 0; b < problem->members; ++b) pairs += visible_pairs(problem, problem.member(b));
+  return pairs;
+}
+
+[[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
+                         Index sram_bytes) {
+  std::ostringstream out;
+  out << "the SRAM of " << sram_bytes << " bytes (--sram) holds no tiles of " << algorithm.name
+      << " with d = " << problem->d << ": its smallest blocks, B_r = B_c = 1, need "
+      << footprint(algorithm, problem, {1, 1}) << " bytes";
+  throw InputError(out.str());
+}
+
+}  // namespace
+
+Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes) {
+  if (!algorithm.takes_blocks)
+    throw InputError(std::string(algorithm.name) + " has no blocks to choose: leave out --sram");
+  check_runs(algorithm, problem, {1, 1});
+  if (footprint(algorithm, problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
+
+  Blocks best = {1, 1};
+  Index fewest = std::numeric_limits<Index>::max();
+  const double pairs = all_visible_pairs(problem);
+  for (const Index rows : sizes(problem->n_q))
+    for (const Index columns : sizes(problem->n_k)) {
+      const Blocks blocks = {rows, columns};
+      if (footprint(algorithm, problem, blocks) > sram_bytes) continue;
+      if (least_bytes(algorithm, problem, pairs, blocks) >= static_cast<double>(fewest)) continue;
+      const Report report = closed_form(algorithm, problem, blocks);
+      const Index bytes = report.bytes_read() + report.bytes_written();
+      if (bytes < fewest) {
+        fewest = bytes;
+        best = blocks;
+      }
+    }
+  return best;
+}
+
+}  // namespace flashbook::io

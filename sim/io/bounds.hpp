@@ -1,0 +1,28 @@
+#pragma once
+
+namespace flashbook::io {
+
+/// What any algorithm must move, and how what is known grows. Elements of one head with
+/// N_q = N_k = N and d = d_v; M is the SRAM in elements.
+struct Shape {
+  double n, d, m;
+};
+
+/// Q ≥ max(4Nd, N²d²/(M + 4d²) − M) for any forward pass with standard matrix products:
+/// Saha and Ye (arXiv 2402.07443), Lemma 3.3, with Hong and Kung's argument.
+double forward_lower_bound(const Shape& shape);
+
+/// Θ(Nd + N²): FA1 (arXiv 2205.14135), Theorem 2.
+double standard_order(const Shape& shape);
+/// Θ(N²d²/M), for d ≤ M ≤ Nd: FA1, Theorem 2 (forward) and 5 (backward).
+double flash_order(const Shape& shape);
+/// Θ(min(N²d/√M, N²d²/M)): the optimum, Saha and Ye, Theorem 3.1. The two cross at M = d².
+double optimal_forward_order(const Shape& shape);
+/// Θ(min((N²d² + Nd³)/M, (N²d + Nd²)/√M)): backward, arXiv 2410.09397.
+double optimal_backward_order(const Shape& shape);
+
+/// Elements moved by square tiling, the optimum below M = d²: both products in B × B tiles,
+/// B = ⌊√(M/4)⌋, S and P through HBM. Infinite if not even a 1 × 1 tile fits.
+double square_tiling(const Shape& shape);
+
+}  // namespace flashbook::io

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "sim/io/algorithms.hpp"
+
+namespace flashbook::io {
+
+/// The report of a run without running it: the same integers from formulas (FlashAttention's IO
+/// analysis carried to the whole contract), in a time that grows with the number of row and key
+/// tiles only. `blocks` are ignored by algorithms that take none.
+Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
+                   const Blocks& blocks = default_blocks);
+
+/// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for
+/// d = d_v), halved for causal; windows are not deducted.
+Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem);
+
+/// The blocks that move the fewest bytes among those whose tiles fit `sram_bytes`.
+/// Sizes up to 128 are all tried, beyond them those that divide N evenly and powers of 1.19.
+/// Throws InputError naming the least SRAM that works if none do, or if it takes no blocks.
+Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes);
+
+}  // namespace flashbook::io

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "sim/io/algorithms.hpp"
+
+namespace flashbook::io {
+
+/// Bytes of SRAM that an algorithm's largest kernel holds for one row tile of `tile.rows` queries
+/// and one key tile of `tile.columns` keys: 0 columns (or rows) where it visits none.
+Index fa2_forward_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index query_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index key_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index bias_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index delta_kernel_footprint(const AttentionProblem& problem, Index rows);
+
+/// The largest of a blocked algorithm's kernels.
+Index footprint(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& tile);
+
+}  // namespace flashbook::io

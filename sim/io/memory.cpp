@@ -1,0 +1,243 @@
+#include "sim/io/memory.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+
+#include "cpu_reference/error.hpp"
+
+namespace flashbook::io {
+namespace {
+
+constexpr std::align_val_t cache_line{64};
+
+void free_aligned(float* data) {
+  ::operator delete[](data, cache_line);
+}
+
+float* allocate_aligned(Index elements) {
+  return static_cast<float*>(
+      ::operator new[](static_cast<std::size_t>(elements) * sizeof(float), cache_line));
+}
+
+Index offset_of(const Layout& layout, const Region& region) {
+  const auto& s = layout.strides;
+  return region.batch * s[0] + region.head * s[1] + region.row * s[2] + region.column * s[3];
+}
+
+template <class T>
+void copy_in(const T* from, const Layout& layout, Tile& tile) {
+  const auto [row_stride, column_stride] = std::pair(layout.strides[2], layout.strides[3]);
+  for (Index i = 0; i < tile.rows(); ++i, from += row_stride) {
+    if (column_stride == 1)
+      tile.row(i) = Eigen::Map<const Eigen::Matrix<T, 1, Eigen::Dynamic>>(from, tile.cols())
+                        .template cast<float>();
+    else
+      for (Index j = 0; j < tile.cols(); ++j)
+        tile(i, j) = static_cast<float>(from[j * column_stride]);
+  }
+}
+
+template <class T>
+void copy_out(const Tile& tile, const Layout& layout, T* to) {
+  const auto [row_stride, column_stride] = std::pair(layout.strides[2], layout.strides[3]);
+  for (Index i = 0; i < tile.rows(); ++i, to += row_stride)
+    for (Index j = 0; j < tile.cols(); ++j) to[j * column_stride] = round_to<T>(tile(i, j));
+}
+
+/// Calls f with the address of a region's first element, typed.
+template <class Void, class F>
+void at_region(const Layout& layout, Void* data, const Region& region, F&& f) {
+  with_element_type(layout.dtype, [&](auto element) {
+    using T = std::conditional_t<std::is_const_v<Void>, const decltype(element), decltype(element)>;
+    f(static_cast<T*>(data) + offset_of(layout, region));
+  });
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) {
+  return kind == Kind::matrix ? "matrix" : "vector";
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  reads += other.reads;
+  writes += other.writes;
+  atomic_updates += other.atomic_updates;
+  return *this;
+}
+
+void Tally::add(const Tally& other) {
+  tensors.resize(std::max(tensors.size(), other.tensors.size()));
+  for (std::size_t i = 0; i < other.tensors.size(); ++i) tensors[i] += other.tensors[i];
+  visited_tiles += other.visited_tiles;
+  flops += other.flops;
+  peak_bytes = std::max(peak_bytes, other.peak_bytes);
+}
+
+// ---- Hbm
+
+Tensor Hbm::add(Entry entry) {
+  tensors_.push_back(std::move(entry));
+  return {static_cast<int>(tensors_.size()) - 1};
+}
+
+Tensor Hbm::add_input(std::string name, const Layout& layout, const void* data) {
+  return add({std::move(name), layout, data, nullptr, {}});
+}
+
+Tensor Hbm::add_output(std::string name, const Layout& layout, void* data) {
+  return add({std::move(name), layout, data, data, {}});
+}
+
+Tensor Hbm::add_workspace(std::string name, Kind kind, DType dtype,
+                          const std::array<Index, 4>& shape) {
+  const Layout layout = {
+      kind, dtype, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
+  std::vector<std::byte> memory(
+      static_cast<std::size_t>(shape[0] * layout.strides[0] * bytes_of(dtype)));
+  void* data = memory.data();
+  return add({std::move(name), layout, data, data, std::move(memory)});
+}
+
+// ---- Tile
+
+Tile::Tile(Tile&& other) noexcept : Map(other), sram_(other.sram_), slot_(other.slot_) {
+  other.sram_ = nullptr;
+}
+
+Tile::~Tile() {
+  if (sram_ != nullptr) sram_->release(slot_);
+}
+
+// ---- Sram
+
+Sram::Sram(const Hbm& hbm, Index capacity_bytes) : hbm_(hbm), capacity_bytes_(capacity_bytes) {
+  tally_.tensors.resize(hbm.size());
+}
+
+Tile Sram::load(Tensor tensor, const Region& region) {
+  const Hbm::Entry& from = hbm_.entry(tensor);
+  Tile tile = allocate(from.name, region.rows, region.columns, bytes_of(from.layout.dtype));
+  if (region.size() == 0) return tile;
+  at_region(from.layout, from.source, region,
+            [&](const auto* source) { copy_in(source, from.layout, tile); });
+  counts(tensor).reads += region.size();
+  return tile;
+}
+
+float Sram::load_element(Tensor tensor, Index batch, Index head, Index row) {
+  const Hbm::Entry& from = hbm_.entry(tensor);
+  float value = 0;
+  at_region(from.layout, from.source, {batch, head, row, 1, 0, 1},
+            [&](const auto* source) { value = static_cast<float>(*source); });
+  counts(tensor).reads += 1;
+  return value;
+}
+
+Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index element_bytes) {
+  const Index bytes = rows * columns * element_bytes;
+  if (bytes > capacity_bytes_ - resident_bytes_) refuse(name, rows, columns, bytes);
+  const std::size_t slot = free_slot(rows * columns);
+  slots_[slot].tile = name;
+  slots_[slot].rows = rows;
+  slots_[slot].columns = columns;
+  slots_[slot].bytes = bytes;
+  resident_bytes_ += bytes;
+  tally_.peak_bytes = std::max(tally_.peak_bytes, resident_bytes_);
+  return Tile(*this, slot, slots_[slot].data.get(), rows, columns);
+}
+
+void Sram::store(const Tile& tile, Tensor tensor, const Region& region) {
+  const Hbm::Entry& to = hbm_.entry(tensor);
+  if (to.target == nullptr) throw std::logic_error("store to the input " + to.name);
+  if (region.size() == 0) return;
+  at_region(to.layout, to.target, region, [&](auto* target) { copy_out(tile, to.layout, target); });
+  counts(tensor).writes += region.size();
+}
+
+void Sram::store_element(float value, Tensor tensor, Index batch, Index head, Index row) {
+  const Hbm::Entry& to = hbm_.entry(tensor);
+  at_region(to.layout, to.target, {batch, head, row, 1, 0, 1}, [&](auto* target) {
+    *target = round_to<std::remove_reference_t<decltype(*target)>>(value);
+  });
+  counts(tensor).writes += 1;
+}
+
+void Sram::atomic_add(const Tile& tile, Tensor tensor, const Region& region) {
+  const Hbm::Entry& to = hbm_.entry(tensor);
+  if (to.target == nullptr || to.layout.dtype != DType::fp32)
+    throw std::logic_error("atomic addition to " + to.name + ", which is no fp32 output");
+  const auto& strides = to.layout.strides;
+  float* target = static_cast<float*>(to.target) + offset_of(to.layout, region);
+  for (Index i = 0; i < region.rows; ++i)
+    for (Index j = 0; j < region.columns; ++j) {
+      float& element = target[i * strides[2] + j * strides[3]];
+#pragma omp atomic
+      element += tile(i, j);
+    }
+  counts(tensor).atomic_updates += region.size();
+}
+
+/// The smallest free slot that holds so many elements, or a new one.
+std::size_t Sram::free_slot(Index elements) {
+  std::size_t best = slots_.size();
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const bool fits = slots_[s].tile.empty() && slots_[s].capacity >= elements;
+    if (fits && (best == slots_.size() || slots_[s].capacity < slots_[best].capacity)) best = s;
+  }
+  if (best < slots_.size()) return best;
+  Slot slot = {{}, 0, 0, 0, elements, {allocate_aligned(elements), free_aligned}};
+  std::fill_n(slot.data.get(), elements, std::nanf(""));
+  slots_.push_back(std::move(slot));
+  return best;
+}
+
+void Sram::release(std::size_t index) {
+  Slot& slot = slots_[index];
+  std::fill_n(slot.data.get(), slot.rows * slot.columns, std::nanf(""));
+  resident_bytes_ -= slot.bytes;
+  slot.tile = {};
+}
+
+void Sram::refuse(std::string_view name, Index rows, Index columns, Index bytes) const {
+  std::ostringstream out;
+  out << "the SRAM of " << capacity_bytes_ << " bytes has no room for tile " << name << " [" << rows
+      << ", " << columns << "] of " << bytes << " bytes beside ";
+  for (const Slot& slot : slots_)
+    if (!slot.tile.empty())
+      out << slot.tile << " [" << slot.rows << ", " << slot.columns << "] of " << slot.bytes
+          << " bytes, ";
+  out << resident_bytes_ << " in all: pass smaller blocks (--br, --bc) or a larger --sram";
+  throw InputError(out.str());
+}
+
+// ---- Machine
+
+void Machine::launch(Index tasks, const std::function<void(Sram&, Index)>& task) {
+  std::exception_ptr error;
+#pragma omp parallel num_threads(std::min(max_workers, omp_get_max_threads()))
+  {
+    Sram sram(hbm, sram_bytes);
+    // An exception must not leave a parallel region: keep the first and throw it afterwards.
+#pragma omp for schedule(dynamic)
+    for (Index t = 0; t < tasks; ++t) {
+      try {
+        task(sram, t);
+      } catch (...) {
+#pragma omp critical(flashbook_io_launch)
+        if (!error) error = std::current_exception();
+      }
+    }
+#pragma omp critical(flashbook_io_launch)
+    tally.add(sram.tally());
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace flashbook::io

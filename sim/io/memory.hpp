@@ -1,0 +1,170 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpu_reference/tensor_view.hpp"
+
+/// The two levels of memory that FlashAttention is about. Tensors lie in HBM, which exposes no
+/// element; arithmetic happens on tiles in SRAM; `load` and `store` are the only way between the
+/// two, and they count what they copy. So what is not counted cannot be computed with.
+namespace flashbook::io {
+
+enum class Kind { matrix, vector };
+
+std::string_view name(Kind kind);
+
+/// Elements moved between HBM and SRAM.
+struct Counts {
+  Index reads = 0, writes = 0, atomic_updates = 0;
+
+  Counts& operator+=(const Counts& other);
+  bool operator==(const Counts&) const = default;
+};
+
+/// What workers counted, of one kernel or of many.
+struct Tally {
+  std::vector<Counts> tensors;  ///< by Tensor::index
+  Index visited_tiles = 0;      ///< tiles of S that were computed
+  Index flops = 0;              ///< of the products computed, 2 a multiply-add
+  Index peak_bytes = 0;         ///< most bytes one worker held at once
+
+  void add(const Tally& other);
+};
+
+/// Names a tensor of an Hbm. A tensor the problem does not have is absent.
+struct Tensor {
+  int index = -1;
+  explicit operator bool() const { return index >= 0; }
+};
+
+/// How a tensor [batch, head, row, column] lies in memory.
+struct Layout {
+  Kind kind;
+  DType dtype;
+  std::array<Index, 4> strides;  ///< in elements, as the axes
+};
+
+/// rows x columns elements of one head: what one copy moves.
+struct Region {
+  Index batch, head;
+  Index row, rows;
+  Index column, columns;
+
+  Index size() const { return rows * columns; }
+};
+
+class Hbm {
+ public:
+  Tensor add_input(std::string name, const Layout& layout, const void* data);
+  Tensor add_output(std::string name, const Layout& layout, void* data);
+  /// A tensor of the algorithm's own, contiguous, zero at first.
+  Tensor add_workspace(std::string name, Kind kind, DType dtype, const std::array<Index, 4>& shape);
+
+  std::size_t size() const { return tensors_.size(); }
+  const std::string& name(Tensor tensor) const { return entry(tensor).name; }
+  Kind kind(Tensor tensor) const { return entry(tensor).layout.kind; }
+  Index element_bytes(Tensor tensor) const { return bytes_of(entry(tensor).layout.dtype); }
+
+ private:
+  friend class Sram;
+  struct Entry {
+    std::string name;
+    Layout layout;
+    const void* source;
+    void* target;  // null for an input
+    std::vector<std::byte> workspace;
+  };
+  const Entry& entry(Tensor tensor) const {
+    return tensors_[static_cast<std::size_t>(tensor.index)];
+  }
+  Tensor add(Entry entry);
+
+  std::vector<Entry> tensors_;
+};
+
+class Sram;
+
+/// A matrix [rows, columns] in SRAM, row-major; a vector is one column. It is an Eigen matrix of
+/// floats: 16-bit values are held exactly, and occupy 2 bytes an element of the SRAM's capacity.
+/// Its memory returns to the SRAM with the end of its scope, and becomes NaN.
+class Tile : public Eigen::Map<Matrix<float>> {
+ public:
+  using Map = Eigen::Map<Matrix<float>>;
+  using Map::operator=;
+
+  Tile(Tile&& other) noexcept;
+  Tile& operator=(Tile&&) = delete;
+  ~Tile();
+
+ private:
+  friend class Sram;
+  Tile(Sram& sram, std::size_t slot, float* data, Index rows, Index columns)
+      : Map(data, rows, columns), sram_(&sram), slot_(slot) {}
+
+  Sram* sram_;
+  std::size_t slot_;
+};
+
+/// The on-chip memory of one worker.
+class Sram {
+ public:
+  static constexpr Index unlimited = std::numeric_limits<Index>::max();
+
+  explicit Sram(const Hbm& hbm, Index capacity_bytes = unlimited);
+  Sram(const Sram&) = delete;
+  Sram& operator=(const Sram&) = delete;
+
+  /// Copies a region of a tensor into a new tile.
+  /// Throws InputError that names the resident tiles if it does not fit; so does allocate.
+  Tile load(Tensor tensor, const Region& region);
+  /// Copies one element into a register.
+  float load_element(Tensor tensor, Index batch, Index head, Index row);
+  /// A tile of its own, for results: `element_bytes` each, NaN at first. `name` outlives it.
+  Tile allocate(std::string_view name, Index rows, Index columns, Index element_bytes = 4);
+  /// Rounds a tile to the tensor's type and copies it there.
+  void store(const Tile& tile, Tensor tensor, const Region& region);
+  void store_element(float value, Tensor tensor, Index batch, Index head, Index row);
+  /// Adds a tile to an fp32 tensor, element by element, each addition atomic.
+  void atomic_add(const Tile& tile, Tensor tensor, const Region& region);
+
+  void count_visited_tile() { ++tally_.visited_tiles; }
+  void count_flops(Index flops) { tally_.flops += flops; }
+  const Tally& tally() const { return tally_; }
+  Index resident_bytes() const { return resident_bytes_; }
+
+ private:
+  friend class Tile;
+  struct Slot {
+    std::string_view tile;  // empty: free
+    Index rows = 0, columns = 0, bytes = 0, capacity = 0;
+    std::unique_ptr<float[], void (*)(float*)> data;
+  };
+  std::size_t free_slot(Index elements);
+  void release(std::size_t slot);
+  [[noreturn]] void refuse(std::string_view name, Index rows, Index columns, Index bytes) const;
+  Counts& counts(Tensor tensor) { return tally_.tensors[static_cast<std::size_t>(tensor.index)]; }
+
+  const Hbm& hbm_;
+  Index capacity_bytes_, resident_bytes_ = 0;
+  std::vector<Slot> slots_;
+  Tally tally_;
+};
+
+/// HBM, as many workers with SRAM as there are threads, and what they have counted so far.
+struct Machine {
+  Hbm hbm;
+  Index sram_bytes = Sram::unlimited;  ///< a worker
+  int max_workers = std::numeric_limits<int>::max();
+  Tally tally;
+
+  /// A kernel: task(sram, t) for every t in [0, tasks), in any order, on all workers.
+  void launch(Index tasks, const std::function<void(Sram&, Index)>& task);
+};
+
+}  // namespace flashbook::io

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+/// Softmax of a row that arrives in pieces (Milakov and Gimelshein, arXiv 1805.02867).
+///
+/// A row's state is its running maximum m = max_j s_j and its sum ℓ = Σ_j e^(s_j − m); beside it
+/// lives an accumulator o = Σ_j e^(s_j − m) v_j. When a new piece raises m, ℓ and o are multiplied
+/// by e^(m_old − m): the one identity all of FlashAttention rests on.
+///
+///   3 then 5:   e^(3−5) = 0.135.   Then 10:   0.135 · e^(5−10) = 0.0009 = e^(3−10).
+namespace flashbook::io {
+
+/// State of a row that has seen no key: the identity of merge.
+struct SoftmaxState {
+  float m = -std::numeric_limits<float>::infinity();
+  float l = 0;
+
+  /// ln Σ_j e^(s_j): −∞ for an empty row.
+  float lse() const { return m + std::log(l); }
+};
+
+/// A sink is a key without a value: it weighs in ℓ, and nothing is added to o.
+inline SoftmaxState sink_state(float logit) {
+  return {logit, logit == -std::numeric_limits<float>::infinity() ? 0.f : 1.f};
+}
+
+/// P_z = e^(z − LSE): the sink's share of a row.
+inline float sink_weight(float logit, float lse) {
+  return logit == -std::numeric_limits<float>::infinity() ? 0.f : std::exp(logit - lse);
+}
+
+/// What to subtract from scores whose maximum is m. A row of −∞ scores has no weight, but −∞ − −∞
+/// would be NaN: subtract 0, and e^(−∞) = 0 says the rest.
+inline float shift_of(float m) {
+  return m == -std::numeric_limits<float>::infinity() ? 0.f : m;
+}
+
+/// α = e^(m_old − m): what ℓ and o are multiplied by when the maximum rises to m.
+inline float rescale(float m_old, float m) {
+  return std::exp(m_old - shift_of(m));
+}
+
+/// Takes in the scores of one more tile: updates m and ℓ, turns the scores s into P = e^(s − m)
+/// and returns α. NaN or +∞ among them makes the row NaN.
+template <class Row>
+float absorb(Row&& scores, float& m, float& l) {
+  const float m_old = m;
+  m = std::max(m_old, scores.maxCoeff());
+  const float alpha = rescale(m_old, m);
+  scores = (scores - shift_of(m)).exp();
+  l = alpha * l + scores.sum();
+  return alpha;
+}
+
+/// Two parts of one row joined: the state, and what each part's o is multiplied by.
+struct Merged {
+  SoftmaxState state;
+  float weight_a, weight_b;
+};
+
+/// Associative and commutative, so parts may be computed anywhere and joined in any order.
+inline Merged merge(const SoftmaxState& a, const SoftmaxState& b) {
+  const float m = std::max(a.m, b.m);
+  const float weight_a = rescale(a.m, m), weight_b = rescale(b.m, m);
+  return {{m, weight_a * a.l + weight_b * b.l}, weight_a, weight_b};
+}
+
+}  // namespace flashbook::io

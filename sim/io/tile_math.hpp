@@ -1,0 +1,60 @@
+#pragma once
+
+#include "sim/io/memory.hpp"
+
+/// What the kernels do to tiles: products, which are counted, and rounding.
+namespace flashbook::io {
+
+inline constexpr float minus_infinity_score = -std::numeric_limits<float>::infinity();
+
+/// C = factor · A B.
+template <class A, class B>
+void set_product(Sram& sram, Tile& C, float factor, const A& a, const B& b) {
+  C.noalias() = factor * a * b;
+  sram.count_flops(2 * a.rows() * a.cols() * b.cols());
+}
+
+/// C += A B.
+template <class A, class B>
+void add_product(Sram& sram, Tile& C, const A& a, const B& b) {
+  C.noalias() += a * b;
+  sram.count_flops(2 * a.rows() * a.cols() * b.cols());
+}
+
+/// Rounds to the type a GPU would hold the tile in before it multiplies it.
+inline void round_tile(Tile& tile, DType dtype) {
+  if (dtype == DType::fp16) tile = tile.cast<half>().cast<float>();
+  if (dtype == DType::bf16) tile = tile.cast<bfloat16>().cast<float>();
+}
+
+/// sum += dS, for the gradient of a bias: an axis along which `sum` is 1 long is summed.
+inline void add_broadcast(const Tile& dS, Tile& sum) {
+  for (Index i = 0; i < dS.rows(); ++i) {
+    const Index row = sum.rows() == 1 ? 0 : i;
+    if (sum.cols() == 1)
+      sum(row, 0) += dS.row(i).sum();
+    else
+      sum.row(row) += dS.row(i);
+  }
+}
+
+inline bool all_finite(const Tile& tile) {
+  return (tile.array() * 0).sum() == 0;
+}
+
+/// Zeroes the rows of a key tile (K or V) whose column of `scores` is `hidden` throughout: nobody
+/// sees them. Their weights are 0, but what they hold must not matter, and 0 · NaN is NaN.
+inline void silence_unseen_keys(const Tile& scores, float hidden, Tile& keys) {
+  if (all_finite(keys)) return;
+  for (Index j = 0; j < scores.cols(); ++j)
+    if ((scores.col(j).array() == hidden).all()) keys.row(j).setZero();
+}
+
+/// Zeroes the rows of a query tile (Q or dO) that see no key: their P and dS are 0.
+inline void silence_blind_queries(const Tile& P, const Tile& dS, Tile& queries) {
+  if (all_finite(queries)) return;
+  for (Index i = 0; i < P.rows(); ++i)
+    if ((P.row(i).array() == 0 && dS.row(i).array() == 0).all()) queries.row(i).setZero();
+}
+
+}  // namespace flashbook::io
