@@ -253,11 +253,10 @@ struct Line {
 
 void write_bias(Line& line, const flashbook_problem& p) {
   if (!p.has_bias) return;
-  const std::int64_t full[4] = {p.batch, p.heads_q, p.n_q, p.n_k};
   std::string axes;
   for (std::size_t axis = 0; axis < 4; ++axis) {
     axes += axis == 0 ? "" : ",";
-    axes += p.bias_shape[axis] == 1 && full[axis] != 1 ? '1' : "bhqk"[axis];
+    axes += p.bias_shape[axis] == 1 ? '1' : "bhqk"[axis];
   }
   line.add("bias", axes);
   flashbook_problem usual = p;

@@ -15,8 +15,8 @@ const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
       {"oracle", {}, {}},
       {"standard", {}, {}},
-      {"io.standard", {}, {}},
-      {"io.fa2", {}, {}},
+      {"io.standard", {"fp64"}, {"fp64"}},
+      {"io.fa2", {"fp64"}, {"fp64"}},
   };
   return rows;
 }
