@@ -62,7 +62,7 @@ constexpr std::string_view too_large =
     "use a smaller array, or if the header is damaged save it again with numpy.save(file, a)";
 constexpr std::string_view accepted_types =
     "accepted are '<f2', '<f4', '<f8', '<i4' and '<i8' (little-endian fp16, fp32, fp64, int32 and "
-    "int64): save it with numpy.save(file, a.astype('<f4'))";
+    "int64): save it with, say, numpy.save(file, a.astype('<f4'))";
 
 // Strings and whole numbers in a row; no stream, so no locale.
 template <class... Parts>
@@ -206,7 +206,7 @@ class HeaderParser {
   NpyType parse_type() {
     if (accept("[") || accept("(")) {
       refuse(name_, "a structured type is not accepted as descr",
-             text("take one field, a['field']: ", accepted_types));
+             text("take one field (a['field']); ", accepted_types));
     }
     const std::string_view descr = parse_string();
     for (const TypeInfo& candidate : types) {
@@ -415,7 +415,7 @@ std::vector<std::byte> format_npy(const NpyArray& array, std::string_view name) 
   while ((header_at + header.size() + 1) % data_alignment != 0) header += ' ';
   header += '\n';
 
-  // max_rank dimensions of at most 19 digits keep the length well within its two bytes.
+  // At most max_rank dimensions keep the length well within its two bytes.
   std::string start(magic);
   start += {'\1', '\0'};
   start += {static_cast<char>(header.size() & 255U), static_cast<char>(header.size() >> 8U)};

@@ -14,7 +14,7 @@
 /* Type of every tensor but the LSE and its gradient, which are fp32 (fp64 for fp64). */
 enum flashbook_dtype { FLASHBOOK_FP16, FLASHBOOK_BF16, FLASHBOOK_FP32, FLASHBOOK_FP64 };
 
-/* The diagonal key of query row i: i + N_k - N_q (bottom-right, may be negative) or i (top-left). */
+/* Query row i's diagonal key: i + N_k - N_q (bottom-right, may be negative) or i (top-left). */
 enum flashbook_alignment { FLASHBOOK_BOTTOM_RIGHT, FLASHBOOK_TOP_LEFT };
 
 /* ALiBi slopes: none, one a query head [H_q], or one a member and query head [B, H_q]. */
@@ -48,8 +48,8 @@ typedef struct flashbook_problem {
   int64_t bias_shape[4];   /* batch, head, query, key: each 1 or the full size */
   int64_t bias_strides[4]; /* the gradient of the bias is contiguous in bias_shape */
 
-  double scale;   /* of q.k; any finite number */
-  double softcap; /* 0: none */
+  double scale;                      /* of q.k; any finite number */
+  double softcap;                    /* 0: none */
   int64_t window_left, window_right; /* keys left and right of the diagonal, inclusive */
 } flashbook_problem;
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cpu_reference/error.hpp"
 
@@ -195,7 +196,7 @@ TEST_CASE("npy: refused contents name the file, the fault and the remedy") {
     return npy_file("{'descr': '<f4', 'fortran_order': " + value + ", 'shape': (2, 1), }", 8);
   };
   const std::string good = "'descr': '<f4', 'fortran_order': False, 'shape': (2,)";
-  const std::string escape = "\x1b[2J";
+  const std::string escape = "\x1b[2J\x7f\xff";
   std::string ones = "(1";
   for (int i = 1; i < 33; ++i) ones += ", 1";
   ones += ")";
@@ -228,7 +229,7 @@ TEST_CASE("npy: refused contents name the file, the fault and the remedy") {
       {npy_file("{descr: '<f4'}"), "found `descr", "expected was a quoted string"},
       {npy_file("{'descr: "), "at byte 1", "expected was a closed string"},
       {npy_file("{'descr' '<f4'}"), "found `'<f4'}`", "expected was ':'"},
-      {npy_file("{" + escape), "found `\\x1b[2J`", again},
+      {npy_file("{" + escape), "found `\\x1b[2J\\x7f\\xff`", again},
       {npy_file("{" + std::string(1000, 'x')), "xxx...`", again},
       {npy_file(std::string(60000, '{')), "found `{{{", again},
       // Its keys
@@ -238,7 +239,7 @@ TEST_CASE("npy: refused contents name the file, the fault and the remedy") {
       {npy_file("{" + good + ", 'shape': (2,)}", 8), "the key `shape` twice", again},
       {npy_file("{" + good + ", 'x': 1}", 8), "unknown key `x`", "descr, fortran_order and shape"},
       {npy_file("{'Descr': '<f4'}"), "unknown key `Descr`", "descr, fortran_order and shape"},
-      {npy_file("{'" + escape + "': 1}"), "unknown key `\\x1b[2J`", again},
+      {npy_file("{'" + escape + "': 1}"), "unknown key `\\x1b[2J\\x7f\\xff`", again},
       // The type
       {type("'>f4'"), "the type `>f4`", types},
       {type("'=f4'"), "the type `=f4`", types},
@@ -388,6 +389,7 @@ TEST_CASE("npy: a refused write leaves everything as it was") {
   write_text(folder / "old.npy", "old");
   fs::create_directory(folder / "folder");
   fs::create_symlink("old.npy", folder / "link");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const auto names_before = folder.names();
   const NpyArray array = counting_array(NpyType::fp32, {1000});
   const auto check_refused = [&](const fs::path& path, const std::string& fault) {
@@ -402,7 +404,7 @@ TEST_CASE("npy: a refused write leaves everything as it was") {
   check_refused(folder / "old.npy/k.npy", "Not a directory");
   check_refused(folder / "folder", "it exists and is a folder");
   check_refused(folder / "link", "it exists and is a folder, a link");
-  check_refused("/dev/null", "it exists and is a folder, a link or a device");
+  check_refused(folder / "pipe", "it exists and is a folder, a link or a device");
   check_contains(refusal([&] { write_npy("", array); }), "(empty file name): cannot be written");
   if (geteuid() != 0) {  // root may write everywhere
     fs::permissions(folder / "", fs::perms::owner_read | fs::perms::owner_exec);
@@ -410,18 +412,24 @@ TEST_CASE("npy: a refused write leaves everything as it was") {
     fs::permissions(folder / "", fs::perms::owner_all);
   }
 
-  // A limit on the size of files stands for a full disk: the write fails half way.
+  // A limit on the size of files stands for a full disk. The long array fails while it is written,
+  // the short one waits in a buffer and fails when the file is closed.
+  const NpyArray short_array = counting_array(NpyType::fp32, {50});
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit small{1000, before.rlim_max};
+  const rlimit small{100, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const std::string to_new = refusal([&] { write_npy(folder / "k.npy", array); });
-  const std::string to_old = refusal([&] { write_npy(folder / "old.npy", array); });
+  const std::string messages[] = {
+      refusal([&] { write_npy(folder / "k.npy", array); }),
+      refusal([&] { write_npy(folder / "k.npy", short_array); }),
+      refusal([&] { write_npy(folder / "old.npy", array); }),
+  };
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
   std::signal(SIGXFSZ, handler);
-  check_contains(to_new, "cannot be written (File too large)");
-  check_contains(to_old, "cannot be written (File too large)");
+  for (const std::string& message : messages) {
+    check_contains(message, "cannot be written (File too large)");
+  }
   CHECK(folder.names() == names_before);
   CHECK(read_text(folder / "old.npy") == "old");
 }

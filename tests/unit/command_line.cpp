@@ -1,0 +1,100 @@
+#include "tests/unit/command_line.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "cpu_reference/element_types.hpp"
+
+namespace flashbook::test {
+namespace fs = std::filesystem;
+namespace {
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+template <class T>
+void fill(NpyArray& array) {
+  array.bytes.resize(static_cast<std::size_t>(array.size()) * sizeof(T));
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const T x = static_cast<T>(std::sin(1.7 * static_cast<double>(i) + 0.3));
+    std::memcpy(array.bytes.data() + i * static_cast<std::int64_t>(sizeof(T)), &x, sizeof(T));
+  }
+}
+
+}  // namespace
+
+Scratch::Scratch() {
+  std::string name = (fs::temp_directory_path() / "flashbook-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  folder_ = name;
+}
+
+Scratch::~Scratch() {
+  fs::remove_all(folder_);
+}
+
+Run Scratch::flashbook(const std::string& arguments) const {
+  const fs::path outside = folder_.string() + ".output";
+  fs::create_directory(outside);
+  const std::string command = "cd '" + folder_.string() + "' && '" FLASHBOOK_PROGRAM "' " +
+                              arguments + " >'" + (outside / "out").string() + "' 2>'" +
+                              (outside / "err").string() + "'";
+  const int status = std::system(command.c_str());
+  const Run run = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(outside / "out"),
+                   contents(outside / "err")};
+  fs::remove_all(outside);
+  return run;
+}
+
+void Scratch::save(const std::string& name, std::vector<std::int64_t> shape, NpyType type) const {
+  NpyArray array = {type, std::move(shape), {}};
+  switch (type) {
+    case NpyType::fp16:
+      fill<half>(array);
+      break;
+    case NpyType::fp32:
+      fill<float>(array);
+      break;
+    case NpyType::fp64:
+      fill<double>(array);
+      break;
+    case NpyType::int32:
+      fill<std::int32_t>(array);
+      break;
+    case NpyType::int64:
+      fill<std::int64_t>(array);
+      break;
+  }
+  write_npy(path(name), array);
+}
+
+void Scratch::save_offsets(const std::string& name,
+                           const std::vector<std::int64_t>& offsets) const {
+  NpyArray array = {NpyType::int64, {static_cast<std::int64_t>(offsets.size())}, {}};
+  array.bytes.resize(offsets.size() * sizeof(std::int64_t));
+  std::memcpy(array.bytes.data(), offsets.data(), array.bytes.size());
+  write_npy(path(name), array);
+}
+
+void Scratch::save_text(const std::string& name, const std::string& text) const {
+  std::ofstream(path(name), std::ios::binary) << text;
+}
+
+std::vector<std::string> Scratch::listing() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_))
+    names.push_back(fs::relative(entry.path(), folder_).string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace flashbook::test

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cpu_reference/npy.hpp"
+
+/// Runs the real program, as a user would, in a scratch folder of its own.
+namespace flashbook::test {
+
+struct Run {
+  int status;
+  std::string out, err;
+};
+
+/// A folder that is removed at the end; commands run inside it.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  /// Runs `flashbook arguments` through the shell.
+  Run flashbook(const std::string& arguments) const;
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  /// Saves a tensor of distinct values around 0; the element type is fp32 unless given.
+  void save(const std::string& name, std::vector<std::int64_t> shape,
+            NpyType type = NpyType::fp32) const;
+  void save_offsets(const std::string& name, const std::vector<std::int64_t>& offsets) const;
+  void save_text(const std::string& name, const std::string& text) const;
+  /// Sorted names of everything in the folder, subfolders included.
+  std::vector<std::string> listing() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace flashbook::test

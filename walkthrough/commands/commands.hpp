@@ -1,0 +1,14 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+/// The verbs of the command line, one file each. add_X puts its verb on the app; the verb reports
+/// bad input as InputError (status 2) and a failed check as CLI::RuntimeError(1).
+namespace flashbook {
+
+void add_tour(CLI::App& app);
+void add_list(CLI::App& app);
+void add_attend(CLI::App& app);
+void add_verify(CLI::App& app);
+
+}  // namespace flashbook

@@ -1,0 +1,62 @@
+#include <CLI/CLI.hpp>
+#include <Eigen/Core>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "cpu_reference/error.hpp"
+#include "walkthrough/commands/commands.hpp"
+
+namespace {
+
+constexpr int bad_input = 2;
+
+int complain(const std::string& message) {
+  std::cerr << "flashbook: " << message << '\n';
+  return bad_input;
+}
+
+/// The verb the user was trying, for the hint after a usage error.
+std::string help_of(const CLI::App& app) {
+  std::string command = "flashbook";
+  for (const CLI::App* verb = &app; !verb->get_subcommands().empty();) {
+    verb = verb->get_subcommands().front();
+    command += " " + verb->get_name();
+  }
+  return "see '" + command + " --help'";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("FlashAttention you can read, run, count and check.", "flashbook");
+  app.require_subcommand(0, 1);
+  flashbook::add_tour(app);
+  flashbook::add_attend(app);
+  flashbook::add_list(app);
+  flashbook::add_verify(app);
+  try {
+    app.parse(argc, argv);
+    if (!app.get_subcommands().empty()) return 0;
+    std::cerr << app.help();
+    return bad_input;
+  } catch (const CLI::RuntimeError& status) {
+    return status.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    return complain(std::string(error.what()) + "; " + help_of(app));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Eigen::setNbThreads(1);  // heads and tiles are what we run in parallel
+  try {
+    return run(argc, argv);
+  } catch (const flashbook::InputError& error) {
+    return complain(error.what());
+  } catch (const std::bad_alloc&) {
+    return complain("there is not enough memory for this problem: use fewer tokens or heads");
+  } catch (const std::exception& error) {
+    return complain(std::string("unexpected error: ") + error.what());
+  }
+}

@@ -1,0 +1,99 @@
+#include "walkthrough/number_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace flashbook {
+namespace {
+
+constexpr const char* indent = "  ";
+
+/// Characters on the screen: bytes that do not continue a UTF-8 sequence.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+  }));
+}
+
+std::string spaces(const std::string& text, std::size_t width) {
+  const std::size_t used = width_of(text);
+  std::string out;
+  out.resize(width > used ? width - used : 0, ' ');
+  return out;
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return spaces(text, width).append(text);
+}
+
+std::string left(const std::string& text, std::size_t width) {
+  return std::string(text).append(spaces(text, width));
+}
+
+std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+/// The lines of one matrix, its name above, all of one width.
+std::vector<std::string> lines_of(const NamedMatrix& matrix, int decimals) {
+  const Matrix<double>& M = matrix.values;
+  std::size_t cell = 0;
+  for (Index i = 0; i < M.rows(); ++i)
+    for (Index j = 0; j < M.cols(); ++j) cell = std::max(cell, fixed(M(i, j), decimals).size());
+  std::vector<std::string> lines = {matrix.name};
+  for (Index i = 0; i < M.rows(); ++i) {
+    std::string line;
+    for (Index j = 0; j < M.cols(); ++j)
+      line.append(j == 0 ? "" : " ").append(right(fixed(M(i, j), decimals), cell));
+    lines.push_back(line);
+  }
+  std::size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, width_of(line));
+  for (std::string& line : lines) line = right(line, width);
+  return lines;
+}
+
+void trim(std::string& line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::string side_by_side(const std::vector<NamedMatrix>& matrices, int decimals) {
+  std::vector<std::string> lines;
+  std::size_t used = 0;  // width of what already stands on every line
+  for (const NamedMatrix& matrix : matrices) {
+    const std::vector<std::string> block = lines_of(matrix, decimals);
+    lines.resize(std::max(lines.size(), block.size()));
+    for (std::size_t row = 0; row < block.size(); ++row)
+      lines[row] = left(lines[row], used) + indent + " " + block[row];
+    used += 3 + width_of(block.front());
+  }
+  std::string out;
+  for (std::string& line : lines) {
+    trim(line);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t column = 0; column < row.size(); ++column)
+      widths[column] = std::max(widths[column], width_of(row[column]));
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = indent;
+    for (std::size_t column = 0; column < row.size(); ++column)
+      line += column == 0 ? left(row[column], widths[column])
+                          : indent + right(row[column], widths[column]);
+    trim(line);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace flashbook

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu_reference/tensor_view.hpp"
+
+namespace flashbook {
+
+/// A matrix with a heading, to stand beside others.
+struct NamedMatrix {
+  std::string name;
+  Matrix<double> values;
+};
+
+/// The matrices side by side, `decimals` digits after the point, each line indented.
+std::string side_by_side(const std::vector<NamedMatrix>& matrices, int decimals = 3);
+
+/// Rows of cells, columns aligned: the first to the left, the others to the right. The first row is
+/// the heading. Cells may hold UTF-8.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace flashbook
