@@ -11,7 +11,7 @@ else()
   message(STATUS "clang-format-14 not found: no format check")
 endif()
 
-# tidy: every file as this build compiles it, which must be with clang (preset clang).
+# tidy: every file as this build compiles it, which must be with clang (preset sanitize).
 if(FLASHBOOK_RUN_CLANG_TIDY AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_custom_target(tidy USES_TERMINAL VERBATIM
     COMMAND ${FLASHBOOK_RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}/.*)

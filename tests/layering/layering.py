@@ -37,7 +37,7 @@ WORDS = [
     (r"\b(__CUDA_ARCH__|__CUDACC__)\b", ["cuda/isa"]),
 ]
 
-SOURCES = (".h", ".hpp", ".c", ".cpp", ".cu", ".cuh")
+SOURCES = (".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".inc")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"]+)"|<([^>]+)>|(.*))', re.MULTILINE)
 COMMENT_OR_STRING = re.compile(
     r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
