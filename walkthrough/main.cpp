@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   flashbook::add_tour(app);
   flashbook::add_attend(app);
   flashbook::add_list(app);
+  flashbook::add_sim(app);
   flashbook::add_verify(app);
   try {
     app.parse(argc, argv);

@@ -20,7 +20,7 @@ struct Blocks {
 
 /// Blocks at which the FA2 forward and the three-kernel backward are fastest on a CPU with 1 MB of
 /// L2 a core (docs/performance.md).
-inline constexpr Blocks default_blocks = {256, 128};
+inline constexpr Blocks default_blocks = {256, 256};
 
 /// The tensors of a run; a forward run reads neither cotangents nor gradients.
 struct RunTensors {

@@ -61,17 +61,19 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   if (footprint(algorithm, problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
   Blocks best = {1, 1};
-  Index fewest = std::numeric_limits<Index>::max();
+  Index fewest = std::numeric_limits<Index>::max(), fewest_tiles = fewest;
   const double pairs = all_visible_pairs(problem);
   for (const Index rows : sizes(problem->n_q))
     for (const Index columns : sizes(problem->n_k)) {
       const Blocks blocks = {rows, columns};
       if (footprint(algorithm, problem, blocks) > sram_bytes) continue;
-      if (least_bytes(algorithm, problem, pairs, blocks) >= static_cast<double>(fewest)) continue;
+      if (least_bytes(algorithm, problem, pairs, blocks) > static_cast<double>(fewest)) continue;
       const Report report = closed_form(algorithm, problem, blocks);
       const Index bytes = report.bytes_read() + report.bytes_written();
-      if (bytes < fewest) {
+      // Of blocks that move as many bytes, the larger tiles.
+      if (std::pair(bytes, report.visited_tiles) < std::pair(fewest, fewest_tiles)) {
         fewest = bytes;
+        fewest_tiles = report.visited_tiles;
         best = blocks;
       }
     }

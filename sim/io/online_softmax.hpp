@@ -44,8 +44,8 @@ inline float rescale(float m_old, float m) {
   return std::exp(m_old - shift_of(m));
 }
 
-/// e^x for an array, and exactly 0 for −∞: a hidden key must weigh nothing, but a vectorised exp may
-/// return 3e-39. Weights below 2^-102 lose digits to the underflow, and none is larger.
+/// e^x for an array, and exactly 0 for −∞: a hidden key must weigh nothing, but a vectorised exp
+/// may return 3e-39. Weights below 2^-102 lose digits to the underflow, and none is larger.
 template <class Array>
 auto weights(const Array& x) {
   return x.exp() * 0x1p-24f * 0x1p24f;

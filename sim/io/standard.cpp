@@ -148,9 +148,11 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
   stream(m, [&](Range rows) {
     Tile S = sram.load(S_, pairs(m, h, rows)), lse = sram.allocate("LSE", rows.size(), 1);
     for (Index i = 0; i < S.rows(); ++i) {
+      auto row = S.row(i).array();
+      const Eigen::Array<bool, 1, Eigen::Dynamic> hidden = row == minus_infinity_score;
       SoftmaxState state = start;
-      absorb(S.row(i).array(), state.m, state.l);
-      if (state.l != 0) S.row(i) /= state.l;
+      absorb(row, state.m, state.l);
+      row = hidden.select(0.f, row / state.l);
       lse(i) = state.lse();
     }
     sram.store(S, P_, pairs(m, h, rows));
@@ -251,7 +253,7 @@ float Standard::grad_score_rows(Sram& sram, const HeadOf& at, Range rows, float 
 Tile Standard::load_grad_capped(Sram& sram, const HeadOf& at, Range rows) const {
   Tile dX = sram.load(dS_, pairs(at.member, at.head, rows));
   if (H_) {
-    dX.array() *= sram.load(H_, pairs(at.member, at.head, rows)).array();
+    multiply_by_slope(dX, sram.load(H_, pairs(at.member, at.head, rows)));
     round_tile(dX, problem_.dtype());
   }
   return dX;

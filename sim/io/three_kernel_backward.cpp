@@ -118,11 +118,16 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
 
   for (Index i = 0; i < B_r; ++i) {
     auto s = S.row(i).array(), ds = dS.row(i).array();
-    if (hides)
-      ds = (s == minus_infinity_score).select(0.f, ds - queries.D(i));
-    else
+    const float lse = shift_of(queries.lse(i));
+    if (hides) {
+      // Selected before the arithmetic: even in a row that is NaN, hidden pairs are 0.
+      const auto hidden = s == minus_infinity_score;
+      ds = hidden.select(0.f, ds - queries.D(i));
+      s = weights(hidden.select(s, s - lse));
+    } else {
       ds -= queries.D(i);
-    s = weights(s - shift_of(queries.lse(i)));
+      s = weights(s - lse);
+    }
     ds *= s;
   }
   use(S, dS, H ? &*H : nullptr, hides);
@@ -130,7 +135,7 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
 
 /// dX = dS ∘ H, rounded as the operand of a product.
 void Backward::to_operand(Tile& dS, const Tile* H) const {
-  if (H != nullptr) dS.array() *= H->array();
+  if (H != nullptr) multiply_by_slope(dS, *H);
   round_tile(dS, problem_.dtype());
 }
 

@@ -27,6 +27,11 @@ inline void round_tile(Tile& tile, DType dtype) {
   if (dtype == DType::bf16) tile = tile.cast<bfloat16>().cast<float>();
 }
 
+/// dX = dS ∘ H: the soft-cap's slope. A hidden pair's dS is 0 and stays so, whatever its score was.
+inline void multiply_by_slope(Tile& dS, const Tile& H) {
+  dS = (dS.array() == 0).select(0.f, dS.array() * H.array());
+}
+
 /// sum += dS, for the gradient of a bias: an axis along which `sum` is 1 long is summed.
 inline void add_broadcast(const Tile& dS, Tile& sum) {
   for (Index i = 0; i < dS.rows(); ++i) {

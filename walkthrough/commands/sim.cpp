@@ -1,0 +1,276 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
+#include "sim/io/closed_form.hpp"
+#include "walkthrough/commands/commands.hpp"
+
+namespace flashbook {
+namespace {
+
+using io::Blocks;
+using io::Report;
+using Json = nlohmann::ordered_json;
+
+/// `sim traffic`: what the user asked for.
+struct Question {
+  std::string algorithm = "fa2_forward", dtype = "fp32";
+  Index n = 1024, d = 64, batch = 1, heads = 1;
+  std::optional<Index> b_r, b_c, sram_bytes;
+  bool causal = false, analytic = false, json = false;
+};
+
+// ---- what is asked, checked
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& value,
+                         const std::string& what_to_do) {
+  throw InputError(flag + " is " + value + ": " + what_to_do);
+}
+
+void check_positive(const char* flag, Index value) {
+  if (value < 1) refuse(flag, std::to_string(value), "it must be at least 1");
+}
+
+DType dtype_of(const std::string& text) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64})
+    if (name(dtype) == text) return dtype;
+  refuse("--dtype", text, "pass fp16, bf16 or fp32");
+}
+
+/// Counts are 64-bit integers; FLOPs are the largest of them.
+void check_countable(const Question& q) {
+  const double flops = 20. * static_cast<double>(q.n) * static_cast<double>(q.n) *
+                       static_cast<double>(q.d) * static_cast<double>(q.batch) *
+                       static_cast<double>(q.heads);
+  if (flops > 0x1p62)
+    refuse("--n", std::to_string(q.n),
+           "with these --d, --batch and --heads its counts pass 2^63; pass smaller sizes");
+}
+
+AttentionProblem problem_of(const Question& q) {
+  check_positive("--n", q.n);
+  check_positive("--d", q.d);
+  check_positive("--batch", q.batch);
+  check_positive("--heads", q.heads);
+  check_countable(q);
+  flashbook_problem p = dense_problem(q.batch, q.heads, q.heads, q.n, q.n, q.d, q.d);
+  p.dtype = static_cast<std::int32_t>(dtype_of(q.dtype));
+  p.causal = q.causal;
+  return AttentionProblem(p);
+}
+
+Blocks blocks_of(const Question& q, const io::Algorithm& algorithm,
+                 const AttentionProblem& problem) {
+  const bool any = q.b_r || q.b_c || q.sram_bytes;
+  if (!algorithm.takes_blocks) {
+    if (any)
+      throw InputError(q.algorithm +
+                       " streams whole matrices and has no blocks: leave out --br, "
+                       "--bc and --sram");
+    return io::default_blocks;
+  }
+  if (q.sram_bytes) {
+    check_positive("--sram", *q.sram_bytes);
+    return best_blocks(algorithm, problem, *q.sram_bytes);
+  }
+  if (q.b_r.has_value() != q.b_c.has_value())
+    throw InputError("--br and --bc make one tile: pass both, or --sram to have them chosen");
+  if (!q.b_r) return clamped(io::default_blocks, problem);
+  check_positive("--br", *q.b_r);
+  check_positive("--bc", *q.b_c);
+  return {*q.b_r, *q.b_c};
+}
+
+/// About a minute of two cores, and memory for the matrices that standard attention keeps.
+void check_executable(const Question& q, const Report& formula) {
+  const Index most_flops = 5'000'000'000'000, most_bytes = Index{4} << 30;
+  Index n2_bytes = 0;
+  for (const io::TensorTraffic& t : formula.tensors)
+    if (t.name == "S" || t.name == "P" || t.name == "dP" || t.name == "dS")
+      n2_bytes += q.batch * q.heads * q.n * q.n * t.element_bytes;
+  if (formula.flops_executed > most_flops || n2_bytes > most_bytes)
+    refuse("--n", std::to_string(q.n),
+           "too large to execute here; add --analytic for the same integers from closed forms");
+}
+
+// ---- the answer
+
+/// Runs the algorithm on random tensors.
+Report execute(const io::Algorithm& algorithm, const AttentionProblem& problem,
+               const io::RunOptions& options) {
+  const std::size_t elements =
+      static_cast<std::size_t>(problem->batch * problem->n_q * problem->heads_q * problem->d);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  const auto tensor = [&] {
+    std::vector<std::byte> bytes(elements * static_cast<std::size_t>(bytes_of(problem.dtype())));
+    with_element_type(problem.dtype(), [&](auto element) {
+      using T = decltype(element);
+      T* data = reinterpret_cast<T*>(bytes.data());
+      for (std::size_t i = 0; i < elements; ++i) data[i] = static_cast<T>(normal(random));
+    });
+    return bytes;
+  };
+  auto q = tensor(), k = tensor(), v = tensor(), o = tensor(), d_o = tensor();
+  auto d_q = tensor(), d_k = tensor(), d_v = tensor();
+  std::vector<float> lse(static_cast<std::size_t>(problem.lse_size()), 0);
+  const bool wants_lse = algorithm.takes_blocks || algorithm.backward;
+  return run(algorithm, problem,
+             {{q.data(), k.data(), v.data(), nullptr, nullptr, nullptr},
+              {o.data(), wants_lse ? lse.data() : nullptr},
+              {d_o.data(), nullptr},
+              {d_q.data(), d_k.data(), d_v.data(), nullptr, nullptr}},
+             options);
+}
+
+/// Elements a head that must move: for a dense forward pass also what its SRAM enforces.
+double least_elements(const Question& q, const io::Algorithm& algorithm, const Report& report) {
+  const double n = static_cast<double>(q.n), d = static_cast<double>(q.d);
+  if (algorithm.backward) return 8 * n * d;  // Q, K, V, O, dO in; dQ, dK, dV out
+  if (q.causal) return 4 * n * d;
+  const Index sram = q.sram_bytes.value_or(report.peak_sram_bytes);
+  const double m = static_cast<double>(sram / bytes_of(dtype_of(q.dtype)));
+  return io::forward_lower_bound({n, d, m});
+}
+
+void print_json(const Question& q, const io::Algorithm& algorithm, const Blocks& blocks,
+                const Report& r) {
+  const Index heads = r.query_heads;
+  Json tensors = Json::object();
+  for (const io::TensorTraffic& t : r.tensors)
+    tensors[t.name] = {{"kind", name(t.kind)},
+                       {"element_bytes", t.element_bytes},
+                       {"reads", t.counts.reads / heads},
+                       {"writes", t.counts.writes / heads},
+                       {"atomic_updates", t.counts.atomic_updates / heads}};
+  Json out = {{"algorithm", r.algorithm},
+              {"source", r.executed ? "executed" : "closed form"},
+              {"executed", r.executed},
+              {"n", q.n},
+              {"d", q.d},
+              {"batch", q.batch},
+              {"heads", q.heads},
+              {"dtype", q.dtype},
+              {"causal", q.causal},
+              {"br", algorithm.takes_blocks ? Json(blocks.rows) : Json()},
+              {"bc", algorithm.takes_blocks ? Json(blocks.columns) : Json()},
+              {"sram", q.sram_bytes ? Json(*q.sram_bytes) : Json()},
+              {"matrix_reads", r.matrix_reads() / heads},
+              {"matrix_writes", r.matrix_writes() / heads},
+              {"vector_reads", r.vector_reads() / heads},
+              {"vector_writes", r.vector_writes() / heads},
+              {"atomic_updates", r.atomic_updates() / heads},
+              {"visited_tiles", r.visited_tiles / heads},
+              {"bytes_read", r.bytes_read()},
+              {"bytes_written", r.bytes_written()},
+              {"peak_sram_bytes", r.peak_sram_bytes},
+              {"flops_executed", r.flops_executed},
+              {"flops_nominal", r.flops_nominal},
+              {"least_elements", least_elements(q, algorithm, r)},
+              {"includes_init", r.includes_init},
+              {"tensors", tensors}};
+  std::cout << out.dump(2) << "\n";
+}
+
+std::string readable_bytes(Index bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
+  std::ostringstream out;
+  out << std::setprecision(4) << value << " " << units[unit];
+  return out.str();
+}
+
+void print_row(const std::string& name, Index reads, Index writes, const std::string& note = "") {
+  std::cout << "  " << std::left << std::setw(18) << name << std::right << std::setw(16) << reads
+            << std::setw(16) << writes << "  " << note << "\n";
+}
+
+void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks& blocks,
+                 const Report& r) {
+  const Index heads = r.query_heads;
+  std::cout << algorithm.name << ": " << algorithm.title << "\n"
+            << "N = " << q.n << ", d = " << q.d << ", B = " << q.batch << ", H = " << q.heads
+            << ", " << q.dtype << (q.causal ? ", causal" : "");
+  if (algorithm.takes_blocks)
+    std::cout << ", tiles of S " << blocks.rows << " x " << blocks.columns;
+  std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
+            << "  elements per query head         read         written\n";
+  for (const io::TensorTraffic& t : r.tensors)
+    print_row(t.name, t.counts.reads / heads, t.counts.writes / heads,
+              std::string(name(t.kind)) + ", " + std::to_string(t.element_bytes) + " bytes each");
+  print_row("all matrices", r.matrix_reads() / heads, r.matrix_writes() / heads);
+  print_row("all vectors", r.vector_reads() / heads, r.vector_writes() / heads);
+
+  const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
+  const double least = least_elements(q, algorithm, r);
+  std::cout << "\n  bytes, whole problem   read " << readable_bytes(r.bytes_read()) << ", written "
+            << readable_bytes(r.bytes_written()) << "\n  at least               "
+            << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
+            << std::setprecision(4) << moved / least << " times that\n  tiles of S computed    "
+            << r.visited_tiles / heads << " per query head\n  FLOPs of the products  "
+            << r.flops_executed << " executed, " << r.flops_nominal
+            << " nominal\n  peak SRAM of a worker  " << readable_bytes(r.peak_sram_bytes) << " ("
+            << r.peak_sram_bytes << " bytes)\n";
+}
+
+void traffic(const Question& q) {
+  const io::Algorithm& algorithm = io::find_algorithm(q.algorithm);
+  const AttentionProblem problem = problem_of(q);
+  const Blocks blocks = blocks_of(q, algorithm, problem);
+  Report report = closed_form(algorithm, problem, blocks);
+  if (!q.analytic) {
+    check_executable(q, report);
+    io::RunOptions options;
+    options.blocks = blocks;
+    if (q.sram_bytes) options.sram_bytes = *q.sram_bytes;
+    report = execute(algorithm, problem, options);
+  }
+  if (q.json)
+    print_json(q, algorithm, blocks, report);
+  else
+    print_table(q, algorithm, blocks, report);
+}
+
+std::string algorithm_names() {
+  std::string names;
+  for (const io::Algorithm& algorithm : io::algorithms())
+    names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
+  return names;
+}
+
+}  // namespace
+
+void add_sim(CLI::App& app) {
+  CLI::App* sim = app.add_subcommand("sim", "attention on simulated memory, counted");
+  sim->require_subcommand(1);
+  CLI::App* verb = sim->add_subcommand("traffic", "what one algorithm moves between HBM and SRAM");
+  const auto q = std::make_shared<Question>();
+  verb->add_option("--algorithm", q->algorithm, algorithm_names())->required();
+  verb->add_option("--n", q->n, "tokens: N_q = N_k = N")->required();
+  verb->add_option("--d", q->d, "head dimension")->required();
+  CLI::Option* b_r = verb->add_option("--br", q->b_r, "query rows of a tile of S");
+  CLI::Option* b_c = verb->add_option("--bc", q->b_c, "keys of a tile of S");
+  verb->add_option("--sram", q->sram_bytes,
+                   "bytes of SRAM: takes the tiles that fit and move the fewest bytes")
+      ->excludes(b_r)
+      ->excludes(b_c);
+  verb->add_flag("--causal", q->causal, "hide keys right of the diagonal");
+  verb->add_option("--batch", q->batch, "sequences")->capture_default_str();
+  verb->add_option("--heads", q->heads, "query heads, each with a key/value head")
+      ->capture_default_str();
+  verb->add_option("--dtype", q->dtype, "fp16, bf16 or fp32")->capture_default_str();
+  verb->add_flag("--analytic", q->analytic, "from closed forms: any N at once, the same integers");
+  verb->add_flag("--json", q->json, "for programs");
+  verb->callback([q] { traffic(*q); });
+}
+
+}  // namespace flashbook
