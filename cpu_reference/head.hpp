@@ -156,8 +156,11 @@ HeadGradients<Real> backward(const Head<Real>& head, const HeadOutputs<Real>& ou
   dS = hidden.select(Real{0}, out.P.array() * (dS.colwise() - D).array()).matrix();
   store_as<Stored>(dS);
 
-  Matrix<Real> dX = out.H.size() > 0 ? Matrix<Real>(dS.cwiseProduct(out.H)) : dS;
-  if (out.H.size() > 0) store_as<Stored>(dX);
+  Matrix<Real> dX = dS;
+  if (out.H.size() > 0) {  // selected again: H of a hidden pair may be NaN
+    dX = hidden.select(Real{0}, dS.array() * out.H.array()).matrix();
+    store_as<Stored>(dX);
+  }
   dX *= head.scale;
   store_as<Stored>(dX);
   grad.dQ = product_over_seen(dX, head.K, seen);

@@ -2,6 +2,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "cpu_reference/standard.hpp"
+#include "sim/io/implementations.hpp"
 
 namespace flashbook {
 
@@ -9,6 +10,8 @@ Implementations implementations() {
   Implementations all;
   all.push_back(std::make_unique<Oracle>());
   all.push_back(std::make_unique<StandardAttention>());
+  all.push_back(std::make_unique<io::Standard>());
+  all.push_back(std::make_unique<io::Fa2>());
   return all;
 }
 

@@ -28,8 +28,10 @@ std::string help_of(const CLI::App& app) {
 int run(int argc, char** argv) {
   CLI::App app("FlashAttention you can read, run, count and check.", "flashbook");
   app.require_subcommand(0, 1);
+  flashbook::add_tour(app);
   flashbook::add_attend(app);
   flashbook::add_list(app);
+  flashbook::add_verify(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return 0;

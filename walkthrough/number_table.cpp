@@ -15,14 +15,19 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
-std::string right(const std::string& text, std::size_t width) {
+std::string spaces(const std::string& text, std::size_t width) {
   const std::size_t used = width_of(text);
-  return std::string(width > used ? width - used : 0, ' ') + text;
+  std::string out;
+  out.resize(width > used ? width - used : 0, ' ');
+  return out;
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return spaces(text, width).append(text);
 }
 
 std::string left(const std::string& text, std::size_t width) {
-  const std::size_t used = width_of(text);
-  return text + std::string(width > used ? width - used : 0, ' ');
+  return std::string(text).append(spaces(text, width));
 }
 
 std::string fixed(double value, int decimals) {
@@ -41,7 +46,7 @@ std::vector<std::string> lines_of(const NamedMatrix& matrix, int decimals) {
   for (Index i = 0; i < M.rows(); ++i) {
     std::string line;
     for (Index j = 0; j < M.cols(); ++j)
-      line += (j == 0 ? "" : " ") + right(fixed(M(i, j), decimals), cell);
+      line.append(j == 0 ? "" : " ").append(right(fixed(M(i, j), decimals), cell));
     lines.push_back(line);
   }
   std::size_t width = 0;

@@ -6,7 +6,9 @@
 /// bad input as InputError (status 2) and a failed check as CLI::RuntimeError(1).
 namespace flashbook {
 
-void add_attend(CLI::App& app);
+void add_tour(CLI::App& app);
 void add_list(CLI::App& app);
+void add_attend(CLI::App& app);
+void add_verify(CLI::App& app);
 
 }  // namespace flashbook

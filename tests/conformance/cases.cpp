@@ -1,0 +1,290 @@
+#include "tests/conformance/cases.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace flashbook::conformance {
+namespace {
+
+/// Some words of a problem, as parse_problem reads them, under a name.
+struct Named {
+  std::string name, words;
+};
+
+/// The words of both; where they share a key, those of `second`.
+std::string merged(const std::string& first, const std::string& second) {
+  const auto key_of = [](const std::string& word) { return word.substr(0, word.find('=')); };
+  std::vector<std::string> words;
+  std::istringstream in(first + ' ' + second);
+  for (std::string word; in >> word;) {
+    const auto same = std::find_if(words.begin(), words.end(), [&](const std::string& other) {
+      return key_of(other) == key_of(word);
+    });
+    if (same != words.end())
+      *same = word;
+    else
+      words.push_back(word);
+  }
+  std::string line;
+  for (const std::string& word : words) line += word + ' ';
+  return line;
+}
+
+constexpr const char* gated[] = {"fp16", "bf16", "fp32"};
+constexpr const char* all_dtypes[] = {"fp16", "bf16", "fp32", "fp64"};
+
+class Builder {
+ public:
+  std::vector<Case> cases;
+
+  template <std::size_t N>
+  void add(const char* kind, const Named& what, const char* const (&dtypes)[N]) {
+    for (const char* dtype : dtypes)
+      cases.push_back({std::string(kind) + '/' + what.name + '/' + dtype,
+                       parse_problem(merged(std::string("dtype=") + dtype, what.words))});
+  }
+};
+
+/// Sizes around the tiles kernels use: 1, tile − 1, tile, tile + 1, primes, N_q ≠ N_k both ways.
+void add_sizes(Builder& builder) {
+  constexpr int sizes[][2] = {{1, 1},    {1, 17},    {17, 1},    {15, 16},   {16, 15}, {16, 16},
+                              {17, 16},  {31, 33},   {64, 64},   {63, 65},   {65, 63}, {37, 101},
+                              {101, 37}, {127, 129}, {128, 128}, {129, 127}, {1, 257}, {257, 1}};
+  for (const auto& [n_q, n_k] : sizes)
+    for (const Named& mask :
+         {Named{"", ""}, {"-causal", "causal"}, {"-causal-top-left", "causal align=top-left"}})
+      builder.add(
+          "size",
+          {std::to_string(n_q) + 'x' + std::to_string(n_k) + mask.name,
+           "d=32 nq=" + std::to_string(n_q) + " nk=" + std::to_string(n_k) + ' ' + mask.words},
+          gated);
+  // Head dimensions with tails, d_v in steps of 8.
+  constexpr int dims[][2] = {{1, 1},     {3, 5},     {8, 8},     {40, 40},  {63, 63},
+                             {64, 64},   {64, 72},   {96, 96},   {120, 8},  {128, 96},
+                             {128, 120}, {128, 128}, {192, 128}, {256, 256}};
+  for (const auto& [d, d_v] : dims)
+    builder.add("size",
+                {"d" + std::to_string(d) + "-dv" + std::to_string(d_v),
+                 "nq=19 nk=35 d=" + std::to_string(d) + " dv=" + std::to_string(d_v)},
+                gated);
+}
+
+/// What the inputs hold. Constant V is the sharpest test of Δ and of O's accumulation; q = k and
+/// 5·N(0,1) come next; scale and dV want N(0,1). Logits of 1e4 test range only.
+void add_data(Builder& builder) {
+  const Named recipes[] = {{"normal", ""},
+                           {"five-normal", "data=five-normal"},
+                           {"small-normal", "data=small-normal"},
+                           {"outlier", "data=outlier"},
+                           {"flat", "data=flat"},
+                           {"flat-ones", "data=flat do=ones"},
+                           {"constant-v", "data=constant-v"},
+                           {"flat-constant", "data=flat-constant"},
+                           {"repeated", "data=repeated"},
+                           {"q-is-k", "data=q-is-k"},
+                           {"q-is-k-is-v", "data=q-is-k-is-v"},
+                           {"sharp", "data=sharp"},
+                           {"logits-1e4", "data=logits-1e4"},
+                           {"logits-std-1e2", "data=logits-std-1e2"},
+                           {"logits-std-1e3", "data=logits-std-1e3"},
+                           {"logits-minus-100", "data=logits-minus-100"},
+                           {"bias-minus-1e4", "bias=1,1,q,k biasdata=minus-1e4"},
+                           {"do-zero", "do=zero"}};
+  for (const Named& recipe : recipes) {
+    builder.add("data", {recipe.name, "hq=2 nq=130 d=32 " + recipe.words}, gated);
+    builder.add("data", {recipe.name + "-causal", "hq=2 nq=130 d=32 causal " + recipe.words},
+                gated);
+  }
+}
+
+/// An option of the contract; two of one group exclude each other.
+struct Option {
+  const char *group, *name, *words;
+};
+constexpr const char* option_base = "hq=2 nq=35 nk=45 d=16";
+constexpr Option options[] = {
+    {"mask", "causal", "causal"},
+    {"mask", "causal-top-left", "causal align=top-left"},
+    {"mask", "top-left", "align=top-left"},
+    {"window", "window", "window=9,4"},
+    {"window", "window-left", "window=7,inf"},
+    {"window", "window-right", "window=inf,3"},
+    {"window", "window-zero", "window=0,0"},
+    {"window", "window-negative", "window=-3,20"},
+    {"window", "window-empty", "window=7,-8"},
+    {"softcap", "softcap", "softcap=2"},
+    {"bias", "bias", "bias=b,h,q,k"},
+    {"bias", "bias-keys", "bias=1,1,1,k"},
+    {"bias", "bias-queries", "bias=b,h,q,1"},
+    {"bias", "bias-hidden", "bias=1,h,q,k biasdata=hidden"},
+    {"bias", "bias-odd-strides", "bias=1,h,q,k strides_bias=0,1647,47,1"},
+    {"alibi", "alibi", "alibi=h"},
+    {"alibi", "alibi-members", "alibi=bh"},
+    {"sinks", "sinks", "sinks"},
+    {"dlse", "dlse", "dlse"},
+    {"heads", "grouped", "hq=4 hkv=2"},
+    {"heads", "multi-query", "hq=3 hkv=1"},
+    {"dv", "d-not-dv", "dv=24"},
+    {"batch", "packed", "cu_q=0,9,9,30 cu_k=0,14,31,31"},  // an empty side each; slack
+    {"batch", "batch", "b=2"},
+    {"scale", "scale-negative", "scale=-0.3"},
+    {"scale", "scale-zero", "scale=0"},
+    {"scale", "scale-large", "scale=2"},
+    {"layout", "bhnd", "layout=bhnd"},
+    {"layout", "padded",
+     "strides_q=4000,90,20 strides_k=5000,91,21 strides_v=5000,105,25 strides_o=4000,107,26 "
+     "strides_do=4100,101,25 strides_dq=4000,93,22 strides_dk=5000,93,23 strides_dv=5000,111,27"},
+    {"layout", "expanded", "strides_q=0,16,0 strides_k=0,16,0 strides_v=0,24,0 strides_do=0,0,0"},
+};
+
+/// Every option alone and with every other.
+void add_options(Builder& builder) {
+  for (const Option& a : options) {
+    builder.add("option", {a.name, merged(option_base, a.words)}, all_dtypes);
+    for (const Option* b = &a + 1; b != std::end(options); ++b) {
+      if (std::string_view(a.group) == b->group) continue;
+      builder.add(
+          "pair",
+          {std::string(a.name) + '+' + b->name, merged(merged(option_base, a.words), b->words)},
+          all_dtypes);
+    }
+  }
+}
+
+/// One NaN or Inf: it reaches the rows that see it and no other.
+void add_nan(Builder& builder) {
+  const Named masks[] = {{"dense", ""},
+                         {"causal", "causal"},
+                         {"window", "window=4,2"},
+                         {"top-left", "causal align=top-left"},
+                         {"packed", "cu_q=0,30,61 cu_k=0,41,80 hq=2 hkv=1"}};
+  for (const char* plant : {"nan-q", "nan-k", "nan-v", "nan-do", "nan-bias", "inf-k", "inf-v"})
+    for (const Named& mask : masks) {
+      const std::string bias = std::string_view(plant) == "nan-bias" ? " bias=1,h,q,k" : "";
+      builder.add("nan",
+                  {plant + ('-' + mask.name),
+                   merged("hq=2 nq=70 nk=90 d=16 plant=" + std::string(plant) + bias, mask.words)},
+                  gated);
+    }
+}
+
+/// Rows that see nothing. Their Q and dO hold NaN.
+void add_empty_rows(Builder& builder) {
+  const Named rows[] = {
+      {"bottom-right", "causal nq=83 nk=40"},
+      {"far-below", "causal nq=150 nk=3"},
+      {"window", "window=7,-8 nq=30 nk=30"},
+      {"window-behind", "window=-70,inf nq=80 nk=80"},
+      {"bias", "bias=1,1,q,k biasdata=hidden nq=33 nk=40"},
+      {"members", "causal cu_q=0,76,110,256 cu_k=0,1,2,3 nq=256 nk=3"},
+      {"slack", "cu_q=0,20 cu_k=0,30 nq=52 nk=62"},
+      {"no-keys", "nq=9 nk=0"},
+  };
+  for (const Named& row : rows) {
+    builder.add("empty", {row.name, "d=16 hq=2 " + row.words}, gated);
+    builder.add("empty", {row.name + "-sinks-dlse", "d=16 hq=2 sinks dlse " + row.words}, gated);
+  }
+}
+
+void add_degenerate(Builder& builder) {
+  const Named sizes[] = {{"no-queries", "nq=0 nk=7"},
+                         {"no-keys", "nq=7 nk=0"},
+                         {"nothing", "nq=0 nk=0"},
+                         {"no-batch", "b=0 nq=7"},
+                         {"no-members", "nq=5 cu_q=0 cu_k=0"},
+                         {"empty-members", "nq=5 cu_q=0,0,0 cu_k=0,0,0"},
+                         {"no-keys-members", "nq=8 nk=0 cu_q=0,4,8 cu_k=0,0,0 causal"}};
+  for (const Named& size : sizes) {
+    builder.add("degenerate", {size.name, "d=16 hq=2 " + size.words}, all_dtypes);
+    builder.add(
+        "degenerate",
+        {size.name + "-options", "d=16 hq=2 hkv=1 bias=b,h,q,k alibi=h sinks dlse " + size.words},
+        all_dtypes);
+  }
+}
+
+/// Faults reported from the field, each as its kind.
+void add_field(Builder& builder) {
+  const Named faults[] = {
+      // dQ is NaN where a member has many more queries than keys.
+      {"long-member-few-keys",
+       "d=32 causal cu_q=0,76,110,256 cu_k=0,1,2,3 nq=256 nk=3 data=five-normal do=ones"},
+      // Offsets of the whole batch in place of the member's own, at decoding.
+      {"decode-members", "d=32 hq=2 causal cu_q=0,1,2,3 cu_k=0,9,42,60 nq=3 nk=60"},
+      // Three spellings of causal take different paths.
+      {"causal-as-window", "nq=50 d=32 window=inf,0"},
+      {"causal-as-wide-window", "nq=50 d=32 window=49,0"},
+      // One row more or less than a window's length.
+      {"window-scrolls", "nq=100 d=32 causal window=31,0"},
+      {"one-token-of-four-members", "hq=21 hkv=7 d=120 cu_q=0,0,0,0,1 cu_k=0,0,0,0,1 nq=1"},
+      // A deadlock.
+      {"members-of-zero-and-one", "d=32 hq=2 cu_q=0,0,0,103 cu_k=0,0,1,206 nq=103 nk=206"},
+      {"ragged-members",
+       "d=16 causal cu_q=0,9,16,24,36,44,56,56 cu_k=0,3,12,32,33,46,53,65 nq=60 nk=70"},
+      // The row's index divided by the group's size before the causal limit is found.
+      {"grouped-causal", "hq=8 hkv=2 nq=30 nk=41 d=16 causal"},
+      {"heads-8-8", "hq=8 hkv=8 nq=20 d=16"},
+      {"heads-8-4", "hq=8 hkv=4 nq=20 d=16"},
+      {"heads-8-1", "hq=8 hkv=1 nq=20 d=16"},
+      {"fewer-queries-than-heads", "hq=8 hkv=1 nq=2 nk=40 d=16 causal"},
+      // Padding columns of a tile pass exp(0 − LSE), which overflows.
+      {"tail-at-minus-100", "nq=64 d=64 data=logits-minus-100"},
+      {"tail-at-minus-100-odd", "nq=70 d=64 data=logits-minus-100"},
+      // Strides of axes of size 1 are any number.
+      {"size-1-strides", "nq=1 nk=20 d=16 strides_q=7,3,5 strides_o=-3,1,0 strides_dq=0,0,0"},
+      {"backward-strides", "hq=2 nq=20 d=16 strides_q=640,-32,16 strides_dk=640,-32,16"},
+      {"expanded-cotangent", "hq=2 nq=1 nk=300 d=16 strides_do=0,0,0"},
+      {"many-members", "b=300 nq=2 nk=3 d=8"},
+      // m·c in place of (s − m)·c: a single key must give O = V whatever its logit.
+      {"one-key-1e10", "nq=1 nk=1 d=64 data=logits-1e10"},
+      {"one-key-1e10-each", "nq=40 d=64 causal window=0,0 data=logits-1e10"},
+      // tanh by exp(x)/exp(−x) is ∞/∞.
+      {"saturated-cap", "nq=40 d=32 softcap=50 data=logits-1e4"},
+      // The last split holds one key.
+      {"one-key-left", "nq=1 nk=257 d=32"},
+      // e^LSE overflows.
+      {"large-lse", "nq=60 d=32 data=logits-std-1e3 sinks dlse"},
+      // A bias at hidden positions is evaluated: it may hold NaN.
+      {"hidden-bias", "nq=65 d=32 causal bias=1,h,q,k hq=2"},
+      {"bias-43-keys", "nq=20 nk=43 hq=4 d=8 bias=1,1,q,k"},
+      // Positions of ALiBi at decoding: |i + N_k − N_q − j|.
+      {"alibi-decode", "nq=2 nk=60 hq=4 d=16 alibi=h causal"},
+      {"alibi-long-queries", "nq=60 nk=21 hq=4 d=16 alibi=h"},
+      // Δ of empty rows, sinks, a gradient of the LSE at once.
+      {"sinks-empty-rows", "nq=60 nk=20 hq=2 d=16 causal sinks dlse"},
+      // scale·dS underflows in fp16.
+      {"underflow-of-ds", "nq=130 d=64 data=logits-std-1e2"},
+      // A large constant shift of all scores.
+      {"rows-below-minus-1e4", "nq=60 d=32 bias=1,1,1,k biasdata=minus-1e4 causal"},
+  };
+  for (const Named& fault : faults) builder.add("field", fault, gated);
+}
+
+}  // namespace
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases = [] {
+    Builder builder;
+    add_sizes(builder);
+    add_data(builder);
+    add_options(builder);
+    add_nan(builder);
+    add_empty_rows(builder);
+    add_degenerate(builder);
+    add_field(builder);
+    return std::move(builder.cases);
+  }();
+  return cases;
+}
+
+std::vector<Case> matching_cases(std::string_view glob) {
+  const std::string pattern(glob);
+  std::vector<Case> matching;
+  for (const Case& candidate : all_cases())
+    if (fnmatch(pattern.c_str(), candidate.name.c_str(), 0) == 0) matching.push_back(candidate);
+  return matching;
+}
+
+}  // namespace flashbook::conformance

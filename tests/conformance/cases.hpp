@@ -1,0 +1,23 @@
+// The named cases of the suite.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/conformance/problem_spec.hpp"
+
+namespace flashbook::conformance {
+
+struct Case {
+  std::string name;  ///< "kind/what/dtype", such as "pair/causal+sinks/bf16"
+  ProblemSpec spec;
+};
+
+/// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults).
+const std::vector<Case>& all_cases();
+
+/// The cases whose name matches a shell pattern, such as "pair/*sinks*/bf16"; may be none.
+std::vector<Case> matching_cases(std::string_view glob);
+
+}  // namespace flashbook::conformance

@@ -1,0 +1,50 @@
+// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu_reference/implementation.hpp"
+#include "tests/conformance/outputs.hpp"
+#include "tests/conformance/problem_spec.hpp"
+#include "tests/conformance/storage.hpp"
+
+namespace flashbook::conformance {
+
+/// Number `index` of stream `stream` of a seed: uniform in [0, 1), or close to N(0,1) (a sum of
+/// twelve uniforms, within ±6). The same on every machine: integers and exact sums only.
+double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+double normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+
+/// Inputs and cotangents as the recipe says. All that no visible pair needs is NaN: gaps between
+/// strides, slack, queries that see nothing and their dO, keys nobody sees, bias of hidden pairs.
+class Data {
+ public:
+  Data(const ProblemSpec& spec, std::uint64_t seed);
+
+  Inputs inputs() const;
+  Cotangents cotangents() const;
+
+ private:
+  void plant(Planted planted);
+
+  flashbook_problem fields_;
+  Storage q_, k_, v_, bias_, alibi_, sinks_, grad_o_, grad_lse_;
+};
+
+/// Guarded room for the outputs and gradients of a problem, all NaN at first.
+class Results {
+ public:
+  explicit Results(const AttentionProblem& problem);
+
+  Outputs outputs();
+  Gradients gradients();
+  const Storage& operator[](Output output) const { return storage_[output]; }
+
+ private:
+  static Storage make(const AttentionProblem& problem, Output output);
+
+  flashbook_problem fields_;
+  PerOutput<Storage> storage_;
+};
+
+}  // namespace flashbook::conformance

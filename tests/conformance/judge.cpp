@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu_reference/standard.hpp"
+#include "tests/conformance/gates.hpp"
+#include "tests/conformance/head_terms.hpp"
+
+namespace flashbook::conformance {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Fraction of gate 1 that an element uses; infinite for a number where NaN or Inf is right, for
+/// the other way round, and for any error where none is allowed.
+double fraction(double got, double exact, double tolerance, Output output, DType dtype) {
+  if (got == exact) return 0;
+  if (std::isnan(exact)) return std::isnan(got) ? 0 : infinity;
+  // On the way to an infinite result, ∞ − ∞ and 0·∞ are NaN; an LSE of −∞ is not arithmetic.
+  if (std::isinf(exact)) return std::isnan(got) && output != Output::LSE ? 0 : infinity;
+  if (std::isinf(got)) {  // of a result that rounds to infinity
+    double largest = std::abs(exact) + tolerance;
+    round_all(output == Output::LSE ? DType::fp32 : dtype, &largest, 1);
+    return std::isinf(largest) && (got > 0) == (exact > 0) ? 0 : infinity;
+  }
+  const double error = std::abs(got - exact);
+  return error <= infinity && tolerance > 0 ? error / tolerance : infinity;
+}
+
+std::array<Index, 4> coordinates(std::size_t index, const std::array<Index, 4>& sizes) {
+  std::array<Index, 4> at = {};
+  auto rest = static_cast<Index>(index);
+  for (std::size_t axis = 4; axis-- > 0; rest /= sizes[axis]) at[axis] = rest % sizes[axis];
+  return at;
+}
+
+}  // namespace
+
+bool Margins::pass() const {
+  return gate1 <= 1 && gate2.value_or(0) <= 1 && gate3.value_or(0) <= 1;
+}
+
+Margins judge(const Expectation& expected, Output output, const std::array<Index, 4>& sizes,
+              const std::vector<double>& got, const std::vector<char>& may_be_nan) {
+  const std::vector<double>& exact = expected.exact[output];
+  Margins margins;
+  std::vector<double> error(exact.size());
+  double squares = 0;
+  bool spread = false;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    error[i] = got[i] == exact[i] ? 0 : got[i] - exact[i];
+    squares += error[i] * error[i];
+    if (!may_be_nan.empty() && may_be_nan[i] && !std::isfinite(got[i])) {
+      spread = true;
+      continue;
+    }
+    const double tolerance = expected.tolerance[output][i];
+    const double used = fraction(got[i], exact[i], tolerance, output, expected.arithmetic.dtype);
+    if (std::isfinite(exact[i]) && !(std::abs(error[i]) <= margins.largest_error))
+      margins.largest_error = std::abs(error[i]);
+    if (i > 0 && used <= margins.gate1) continue;
+    margins.gate1 = used;
+    margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance};
+  }
+  if (spread) return margins;  // the other gates speak of finite outputs
+  if (const auto limit = expected.rms_limit[output])
+    margins.gate2 =
+        std::sqrt(squares / static_cast<double>(exact.size())) / std::max(*limit, 1e-300);
+  for (const Direction& direction : expected.directions) {
+    if (direction.output != output) continue;
+    double along = 0, norm = 0;
+    for (std::size_t i = 0; i < error.size(); ++i) {
+      along += error[i] * direction.G[i];
+      norm += direction.G[i] * direction.G[i];
+    }
+    const double used = norm > 0 ? std::abs(along / norm) / direction.limit : 0;
+    if (margins.gate3 && used <= *margins.gate3) continue;
+    margins.gate3 = used;
+    margins.gate3_direction = direction.name;
+  }
+  return margins;
+}
+
+}  // namespace flashbook::conformance

@@ -1,0 +1,94 @@
+#include "tests/conformance/storage.hpp"
+
+#include <cstring>
+#include <limits>
+
+namespace flashbook::conformance {
+namespace {
+
+constexpr std::int64_t guard = 64;  // elements on either side
+
+/// Signalling NaNs with a payload: arithmetic yields quiet ones.
+std::array<std::byte, 8> poison(DType dtype) {
+  std::array<std::byte, 8> pattern = {};
+  const auto put = [&](auto bits) { std::memcpy(pattern.data(), &bits, sizeof bits); };
+  switch (dtype) {
+    case DType::fp16:
+      put(std::uint16_t{0x7DA5});
+      break;
+    case DType::bf16:
+      put(std::uint16_t{0x7FA5});
+      break;
+    case DType::fp32:
+      put(std::uint32_t{0x7FA5A5A5});
+      break;
+    case DType::fp64:
+      put(std::uint64_t{0x7FF5A5A5A5A5A5A5});
+      break;
+  }
+  return pattern;
+}
+
+}  // namespace
+
+Layout contiguous(const std::array<std::int64_t, 4>& sizes) {
+  Layout layout = {sizes, {0, 0, 0, 1}};
+  for (std::size_t axis = 3; axis > 0; --axis)
+    layout.strides[axis - 1] = layout.strides[axis] * sizes[axis];
+  return layout;
+}
+
+Storage::Storage(DType dtype, const Layout& layout)
+    : dtype_(dtype), layout_(layout), item_(static_cast<std::size_t>(bytes_of(dtype))) {
+  std::int64_t below = 0, above = layout.size() > 0 ? 1 : 0;
+  for (std::size_t axis = 0; axis < 4 && layout.size() > 0; ++axis) {
+    const std::int64_t reach = (layout.sizes[axis] - 1) * layout.strides[axis];
+    (reach < 0 ? below : above) += reach;
+  }
+  origin_ = static_cast<std::size_t>(guard - below);
+  bytes_.resize(static_cast<std::size_t>(2 * guard + above - below) * item_);
+  const auto pattern = poison(dtype_);
+  for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern[i % item_];
+}
+
+std::size_t Storage::offset(std::int64_t index) const {
+  std::int64_t element = 0;
+  for (std::size_t axis = 4; axis-- > 0;) {
+    element += index % layout_.sizes[axis] * layout_.strides[axis];
+    index /= layout_.sizes[axis];
+  }
+  return static_cast<std::size_t>(static_cast<std::int64_t>(origin_) + element) * item_;
+}
+
+void Storage::set(std::int64_t index, double value) {
+  with_element_type(dtype_, [&](auto element) {
+    element = round_to<decltype(element)>(value);
+    std::memcpy(bytes_.data() + offset(index), &element, sizeof element);
+  });
+}
+
+double Storage::get(std::int64_t index) const {
+  return with_element_type(dtype_, [&](auto element) {
+    std::memcpy(&element, bytes_.data() + offset(index), sizeof element);
+    return static_cast<double>(element);
+  });
+}
+
+bool Storage::is_poison(std::size_t byte) const {
+  return std::memcmp(bytes_.data() + byte, poison(dtype_).data(), item_) == 0;
+}
+
+bool Storage::untouched(std::int64_t index) const {
+  return is_poison(offset(index));
+}
+
+std::int64_t Storage::trespassed() const {
+  std::vector<bool> ours(bytes_.size() / item_, false);
+  for (std::int64_t i = 0; i < layout_.size(); ++i) ours[offset(i) / item_] = true;
+  std::int64_t count = 0;
+  for (std::size_t element = 0; element < ours.size(); ++element)
+    count += !ours[element] && !is_poison(element * item_);
+  return count;
+}
+
+}  // namespace flashbook::conformance

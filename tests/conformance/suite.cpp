@@ -1,0 +1,291 @@
+#include "tests/conformance/suite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "cpu_reference/standard.hpp"
+#include "tests/conformance/data.hpp"
+#include "tests/conformance/support.hpp"
+
+namespace flashbook::conformance {
+namespace {
+
+/// The numbers an output holds, in logical order.
+std::vector<double> read(const Storage& storage) {
+  std::vector<double> values(static_cast<std::size_t>(storage.layout().size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = storage.get(static_cast<Index>(i));
+  return values;
+}
+
+bool has_nan(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+}
+
+std::string text_of(const std::array<Index, 4>& at) {
+  std::ostringstream out;
+  out << '[' << at[0] << ", " << at[1] << ", " << at[2] << ", " << at[3] << ']';
+  return out.str();
+}
+
+/// What the memory of an output shows: elements that were not written, others that were.
+std::string find_misplaced_writes(const Storage& storage, Output output) {
+  const std::string what(name(output));
+  std::int64_t unwritten = 0, first = 0;
+  for (std::int64_t i = storage.layout().size(); i-- > 0;)
+    if (storage.untouched(i)) ++unwritten, first = i;
+  if (unwritten > 0)
+    return what + ": " + std::to_string(unwritten) +
+           " elements were not written, the first is number " + std::to_string(first);
+  if (const std::int64_t outside = storage.trespassed(); outside > 0)
+    return what + ": " + std::to_string(outside) + " elements outside the tensor were written";
+  return {};
+}
+
+/// One sentence for each gate that an output fails.
+std::vector<std::string> faults_of(Output output, const Margins& m) {
+  std::vector<std::string> faults;
+  const std::string what(name(output));
+  const auto say = [&](auto... parts) {
+    std::ostringstream out;
+    out.precision(9);
+    (out << what << ... << parts);
+    faults.push_back(out.str());
+  };
+  if (!(m.gate1 <= 1))
+    say(" fails gate 1: element ", text_of(m.worst.at), " is ", m.worst.got, ", expected ",
+        m.worst.expected, " within ", m.worst.tolerance, " (", m.gate1, " of it)");
+  if (m.gate2 && !(*m.gate2 <= 1))
+    say(" fails gate 2: its root-mean-square error is ", *m.gate2, " times what roundings allow");
+  if (m.gate3 && !(*m.gate3 <= 1))
+    say(" fails gate 3: its error along ", m.gate3_direction, " is ", *m.gate3,
+        " times what roundings allow");
+  return faults;
+}
+
+}  // namespace
+
+std::string_view name(Status status) {
+  constexpr std::string_view names[] = {"passed", "failed", "skipped", "refused"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+struct Exercise::State {
+  State(std::string case_name, const ProblemSpec& the_spec, std::uint64_t the_seed,
+        const Inputs* given)
+      : name(std::move(case_name)),
+        spec(the_spec),
+        seed(the_seed),
+        data(spec, seed),
+        inputs(given ? *given : data.inputs()),
+        is_given(given != nullptr) {}
+
+  const Expectation& expectation(const Arithmetic& arithmetic) {
+    for (const auto& known : expectations)
+      if (known->arithmetic == arithmetic) return *known;
+    expectations.push_back(
+        std::make_unique<Expectation>(expect(spec.problem, inputs, data.cotangents(), arithmetic)));
+    return *expectations.back();
+  }
+
+  /// Whether NaN or Inf is among what some pair sees; a caller's tensors may hold what they like.
+  bool may_hold_nan() const { return is_given || spec.recipe.planted != Planted::none; }
+  const PerOutput<double>& errors_of_standard(const Expectation& expected);
+  std::string command(const std::string& implementation) const;
+
+  std::string name;
+  ProblemSpec spec;
+  std::uint64_t seed;
+  Data data;
+  Inputs inputs;
+  bool is_given;  // by the caller, not from the recipe
+  std::vector<std::unique_ptr<Expectation>> expectations;
+  std::optional<PerOutput<double>> standard_errors;
+};
+
+std::string Exercise::State::command(const std::string& implementation) const {
+  if (is_given) return {};
+  return "flashbook verify --impl " + implementation + " --problem \"" + format_problem(spec) +
+         "\" --seed " + std::to_string(seed);
+}
+
+/// Largest error of standard attention in the problem's dtype; 0 where it means nothing.
+const PerOutput<double>& Exercise::State::errors_of_standard(const Expectation& expected) {
+  if (standard_errors) return *standard_errors;
+  standard_errors.emplace(PerOutput<double>{});
+  const DType dtype = spec.problem.dtype();
+  if (dtype != DType::fp16 && dtype != DType::bf16) return *standard_errors;
+  Results results(spec.problem);
+  const StandardAttention standard;
+  standard.forward(spec.problem, inputs, results.outputs());
+  standard.backward(spec.problem, inputs, results.outputs(), data.cotangents(),
+                    results.gradients());
+  for (Output output : all_outputs) {
+    const double error =
+        judge(expected, output, shape(spec.problem, output), read(results[output]), {})
+            .largest_error;
+    (*standard_errors)[output] = std::isfinite(error) ? error : 0;
+  }
+  return *standard_errors;
+}
+
+namespace {
+
+/// One implementation on one exercise.
+class Trial {
+ public:
+  Trial(const Implementation& implementation, const AttentionProblem& problem, const Inputs& inputs,
+        const Cotangents& cotangents, CaseReport& report)
+      : implementation_(implementation),
+        problem_(problem),
+        inputs_(inputs),
+        cotangents_(cotangents),
+        report_(report),
+        first_(problem),
+        second_(problem) {}
+
+  /// Runs both passes twice and returns the outputs there are to judge.
+  std::vector<Output> run() {
+    std::vector<Output> judged;
+    if (!is_taken(Pass::forward)) return judged;
+    for (Results* results : {&first_, &second_})
+      implementation_.forward(problem_, inputs_, results->outputs());
+    judged = {Output::O, Output::LSE};
+    for (Output output : judged) check_repeats(output);
+    if (!is_taken(Pass::backward)) return judged;
+    for (Results* results : {&first_, &second_})
+      implementation_.backward(problem_, inputs_, results->outputs(), cotangents_,
+                               results->gradients());
+    const Properties properties = implementation_.properties();
+    if (properties.deterministic_dq) check_repeats(Output::dQ);
+    if (properties.deterministic_dkv) check_repeats(Output::dK), check_repeats(Output::dV);
+    for (Output output : all_outputs)
+      if (is_gradient(output) && first_[output].layout().size() > 0) judged.push_back(output);
+    return judged;
+  }
+
+  const Results& results() const { return first_; }
+
+ private:
+  /// Whether the implementation takes the pass; says so, and compares with the support table.
+  bool is_taken(Pass pass) {
+    const Support support = pass == Pass::forward ? implementation_.supports_forward(problem_)
+                                                  : implementation_.supports_backward(problem_);
+    const std::optional<bool> listed = should_refuse(implementation_.name(), problem_, pass);
+    const std::string what(name(pass));
+    if (support) {
+      if (listed.value_or(false))
+        fail(what + " is taken, though the support table says it is refused");
+      return true;
+    }
+    report_.reasons.push_back(what + " is refused: " + support.reason());
+    if (pass == Pass::forward && report_.status == Status::passed) report_.status = Status::refused;
+    if (listed && !*listed) fail(what + " is refused, which the support table does not list");
+    return false;
+  }
+
+  void check_repeats(Output output) {
+    if (first_[output].bytes() != second_[output].bytes())
+      fail(std::string(name(output)) + " differs between two runs on the same inputs");
+  }
+
+  void fail(std::string reason) {
+    report_.status = Status::failed;
+    report_.reasons.push_back(std::move(reason));
+  }
+
+  const Implementation& implementation_;
+  const AttentionProblem& problem_;
+  const Inputs& inputs_;
+  Cotangents cotangents_;
+  CaseReport& report_;
+  Results first_, second_;
+};
+
+}  // namespace
+
+Exercise::Exercise(const Case& the_case, std::uint64_t seed)
+    : state_(std::make_unique<State>(the_case.name, the_case.spec, seed, nullptr)) {}
+Exercise::Exercise(std::string name, const AttentionProblem& problem, const Inputs& inputs,
+                   std::uint64_t seed)
+    : state_(std::make_unique<State>(std::move(name), ProblemSpec{problem, {}}, seed, &inputs)) {}
+Exercise::~Exercise() = default;
+Exercise::Exercise(Exercise&&) noexcept = default;
+
+CaseReport Exercise::verify(const Implementation& implementation) {
+  const AttentionProblem& problem = state_->spec.problem;
+  CaseReport report;
+  report.implementation = implementation.name();
+  report.case_name = state_->name;
+  report.dtype = problem.dtype();
+  report.command = state_->command(report.implementation);
+  const auto fail = [&](std::string reason) {
+    report.status = Status::failed;
+    report.reasons.push_back(std::move(reason));
+  };
+  const Properties properties = implementation.properties();
+  const Expectation& expected = state_->expectation(arithmetic_of(problem.dtype(), properties));
+  if (!expected.overflow.empty()) {
+    report.status = Status::skipped;
+    report.reasons.push_back(expected.overflow);
+    return report;
+  }
+  if (!state_->may_hold_nan())
+    for (Output output : all_outputs)
+      if (has_nan(expected.exact[output]))
+        fail(std::string("the oracle's ") + std::string(name(output)) +
+             " holds NaN, though nothing that is seen does: the oracle is wrong");
+  PerOutput<std::vector<char>> may_be_nan;
+  const Cotangents cotangents = state_->data.cotangents();
+  if (properties.nan_spreads_within)
+    may_be_nan = nan_reach(problem, state_->inputs, cotangents, *properties.nan_spreads_within);
+  try {
+    Trial trial(implementation, problem, state_->inputs, cotangents, report);
+    for (Output output : trial.run()) {
+      const Storage& storage = trial.results()[output];
+      if (std::string misplaced = find_misplaced_writes(storage, output); !misplaced.empty())
+        fail(std::move(misplaced));
+      OutputReport judged = {
+          output,
+          judge(expected, output, shape(problem, output), read(storage), may_be_nan[output]),
+          std::nullopt};
+      for (std::string& fault : faults_of(output, judged.margins)) fail(std::move(fault));
+      if (const double standard = state_->errors_of_standard(expected)[output]; standard > 0)
+        judged.ratio_to_standard = judged.margins.largest_error / standard;
+      report.outputs.push_back(std::move(judged));
+    }
+  } catch (const std::exception& error) {
+    fail(std::string("it threw: ") + error.what());
+  }
+  return report;
+}
+
+CaseReport verify(const Implementation& implementation, const Case& the_case, std::uint64_t seed) {
+  return Exercise(the_case, seed).verify(implementation);
+}
+
+CaseReport verify_tensors(const Implementation& implementation, std::string name,
+                          const AttentionProblem& problem, const Inputs& inputs,
+                          std::uint64_t seed) {
+  return Exercise(std::move(name), problem, inputs, seed).verify(implementation);
+}
+
+std::vector<CaseReport> verify_all(std::span<const std::unique_ptr<Implementation>> implementations,
+                                   std::span<const Case> cases, std::uint64_t seed,
+                                   const Progress& progress) {
+  const std::size_t per_case = implementations.size(), total = per_case * cases.size();
+  std::vector<CaseReport> reports(total);
+  std::size_t done = 0;
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    Exercise exercise(cases[c], seed);
+    for (std::size_t i = 0; i < per_case; ++i) {
+      CaseReport& report = reports[c * per_case + i] = exercise.verify(*implementations[i]);
+#pragma omp critical(flashbook_verify_progress)
+      if (++done; progress) progress(done, total, report);
+    }
+  }
+  return reports;
+}
+
+}  // namespace flashbook::conformance

@@ -1,0 +1,77 @@
+#include "tests/conformance/support.hpp"
+
+#include <algorithm>
+
+namespace flashbook::conformance {
+namespace {
+
+struct Row {
+  std::string_view implementation;
+  std::vector<std::string_view> refused_forward, refused_backward;  // options of options_of
+};
+
+/// The support table.
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = {
+      {"oracle", {}, {}},
+      {"standard", {}, {}},
+      {"io.standard", {"fp64"}, {"fp64"}},
+      {"io.fa2", {"fp64"}, {"fp64"}},
+  };
+  return rows;
+}
+
+bool is_strided(const flashbook_problem& p) {
+  const flashbook_problem plain =
+      dense_problem(p.batch, p.heads_q, p.heads_kv, p.n_q, p.n_k, p.d, p.d_v);
+  const auto differs = [](const flashbook_strides& a, const flashbook_strides& b) {
+    return a.batch != b.batch || a.token != b.token || a.head != b.head;
+  };
+  return differs(p.q, plain.q) || differs(p.k, plain.k) || differs(p.v, plain.v) ||
+         differs(p.o, plain.o) || differs(p.grad_o, plain.grad_o) ||
+         differs(p.grad_q, plain.grad_q) || differs(p.grad_k, plain.grad_k) ||
+         differs(p.grad_v, plain.grad_v);
+}
+
+}  // namespace
+
+std::string_view name(Pass pass) {
+  return pass == Pass::forward ? "forward" : "backward";
+}
+
+std::vector<std::string_view> options_of(const AttentionProblem& problem) {
+  const flashbook_problem& p = problem.fields();
+  std::vector<std::string_view> options = {name(problem.dtype())};
+  const auto add = [&](bool used, std::string_view option) {
+    if (used) options.push_back(option);
+  };
+  add(p.causal, "causal");
+  add(problem.alignment() == Alignment::top_left, "top-left");
+  add(p.window_left != unbounded || p.window_right != unbounded, "window");
+  add(p.softcap > 0, "softcap");
+  add(p.has_bias, "bias");
+  add(p.alibi != FLASHBOOK_NO_ALIBI, "alibi");
+  add(p.has_sinks, "sinks");
+  add(p.has_dlse, "dlse");
+  add(p.heads_q != p.heads_kv, "grouped");
+  add(p.d != p.d_v, "d!=dv");
+  add(p.packed, "packed");
+  add(p.scale <= 0, "scale<=0");
+  add(is_strided(p), "strided");
+  return options;
+}
+
+std::optional<bool> should_refuse(std::string_view implementation, const AttentionProblem& problem,
+                                  Pass pass) {
+  const auto row = std::find_if(table().begin(), table().end(), [&](const Row& candidate) {
+    return candidate.implementation == implementation;
+  });
+  if (row == table().end()) return std::nullopt;
+  const auto& refused = pass == Pass::forward ? row->refused_forward : row->refused_backward;
+  const std::vector<std::string_view> used = options_of(problem);
+  return std::any_of(used.begin(), used.end(), [&](std::string_view option) {
+    return std::find(refused.begin(), refused.end(), option) != refused.end();
+  });
+}
+
+}  // namespace flashbook::conformance

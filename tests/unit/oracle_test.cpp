@@ -1,0 +1,471 @@
+// The oracle: worked by hand, by finite differences, and against the contract's tables. It judges
+// everything else, so nothing here trusts another implementation.
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "cpu_reference/standard.hpp"
+#include "tests/conformance/data.hpp"
+
+namespace {
+
+using namespace flashbook;
+using namespace flashbook::conformance;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+auto close(double value) {
+  return doctest::Approx(value).epsilon(1e-14);
+}
+
+/// A problem in fp64 with numbers written out, [N, H, ·] each.
+struct Worked {
+  explicit Worked(const std::string& problem) : spec(parse_problem(problem + " dtype=fp64")) {}
+
+  void run() {
+    const AttentionProblem& problem = spec.problem;
+    const auto& p = problem.fields();
+    const auto size = [](Index n) { return static_cast<std::size_t>(n); };
+    o.assign(size(p.batch * p.n_q * p.heads_q * p.d_v), not_a_number);
+    lse.assign(size(problem.lse_size()), not_a_number);
+    dq.assign(q.size(), not_a_number);
+    dk.assign(k.size(), not_a_number);
+    dv.assign(v.size(), not_a_number);
+    dbias.assign(size(problem.bias_size()), not_a_number);
+    dsinks.assign(sinks.size(), not_a_number);
+    const Inputs inputs = {q.data(), k.data(), v.data(), bias.data(), alibi.data(), sinks.data()};
+    const Outputs outputs = {o.data(), lse.data()};
+    if (grad_o.empty()) grad_o.assign(o.size(), 1.0);
+    oracle.forward(problem, inputs, outputs);
+    oracle.backward(problem, inputs, outputs, {grad_o.data(), grad_lse.data()},
+                    {dq.data(), dk.data(), dv.data(), dbias.data(), dsinks.data()});
+  }
+
+  ProblemSpec spec;
+  std::vector<double> q, k, v, bias, alibi, sinks, grad_o, grad_lse;
+  std::vector<double> o, lse, dq, dk, dv, dbias, dsinks;
+  Oracle oracle;
+};
+
+void check_close(const std::vector<double>& got, const std::vector<double>& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    if (std::isinf(expected[i]) || expected[i] == 0)
+      CHECK(got[i] == expected[i]);
+    else
+      CHECK(got[i] == close(expected[i]));
+  }
+}
+
+/// Which key each query sees, as rows of 0 and 1: V is the identity, so that O is P.
+std::string visible_table(int n_q, int n_k, const std::string& options) {
+  std::ostringstream problem;
+  problem << "nq=" << n_q << " nk=" << n_k << " d=1 dv=" << n_k << ' ' << options;
+  Worked w(problem.str());
+  w.q.assign(static_cast<std::size_t>(n_q), 0.0);
+  w.k.assign(static_cast<std::size_t>(n_k), 0.0);
+  w.v.assign(static_cast<std::size_t>(n_k * n_k), 0.0);
+  for (int j = 0; j < n_k; ++j) w.v[static_cast<std::size_t>(j * n_k + j)] = 1;
+  w.run();
+  std::string table;
+  for (int i = 0; i < n_q; ++i) {
+    table += i > 0 ? " " : "";
+    for (int j = 0; j < n_k; ++j)
+      table += w.o[static_cast<std::size_t>(i * n_k + j)] > 0 ? '1' : '0';
+  }
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("one query, one key: O = V, and nothing to learn about the score") {
+  Worked w("nq=1 d=2 dv=3 scale=0.5");
+  w.q = {2, 1}, w.k = {3, -1}, w.v = {7, 8, 9}, w.grad_o = {1, 2, 3};
+  w.run();
+  check_close(w.o, {7, 8, 9});
+  check_close(w.lse, {2.5});  // 0.5 · (2·3 − 1·1)
+  check_close(w.dq, {0, 0});
+  check_close(w.dk, {0, 0});
+  check_close(w.dv, {1, 2, 3});
+}
+
+TEST_CASE("2 x 2 by hand") {
+  // S = [ln 3, 0; 0, 0], P = [3/4, 1/4; 1/2, 1/2], O = [3 + 2; 2 + 4].
+  // dP = [4, 8; 8, 16], Δ = [5; 12], dS = P∘(dP − Δ) = [−3/4, 3/4; −2, 2].
+  const double ln3 = std::log(3.0);
+  Worked w("nq=2 d=1 scale=1");
+  w.q = {ln3, 0}, w.k = {1, 0}, w.v = {4, 8}, w.grad_o = {1, 2};
+  w.run();
+  check_close(w.o, {5, 6});
+  check_close(w.lse, {std::log(4.0), std::log(2.0)});
+  check_close(w.dq, {-0.75, -2});
+  check_close(w.dk, {-0.75 * ln3, 0.75 * ln3});
+  check_close(w.dv, {1.75, 1.25});
+}
+
+TEST_CASE("scale multiplies the score and its gradients; below zero it turns the order round") {
+  // S = −½·[2 ln 3, 0] = [−ln 3, 0], P = [1/4, 3/4], O = 1 + 6 = 7, dS = [−3/4, 3/4].
+  const double ln3 = std::log(3.0);
+  Worked w("nq=1 nk=2 d=1 scale=-0.5");
+  w.q = {2 * ln3}, w.k = {1, 0}, w.v = {4, 8};
+  w.run();
+  check_close(w.o, {7});
+  check_close(w.lse, {std::log(4.0 / 3)});
+  check_close(w.dq, {0.375});  // −½·(−3/4·1)
+  check_close(w.dk, {0.75 * ln3, -0.75 * ln3});
+}
+
+TEST_CASE("scale 0: every visible key weighs the same") {
+  Worked w("nq=2 d=1 scale=0 causal");
+  w.q = {5, -3}, w.k = {100, 7}, w.v = {4, 8};
+  w.run();
+  check_close(w.o, {4, 6});
+  check_close(w.lse, {0, std::log(2.0)});
+  check_close(w.dq, {0, 0});
+}
+
+TEST_CASE("soft-cap: c = cap·tanh(x/cap), slope 1 − tanh²") {
+  // x = ln 3, cap 2: tanh(ln 3 / 2) = (3 − 1)/(3 + 1) = 1/2, c = 1, h = 3/4. S = [1, 0].
+  const double ln3 = std::log(3.0), e = std::exp(1.0), P = e / (e + 1);
+  Worked w("nq=1 nk=2 d=1 scale=1 softcap=2");
+  w.q = {ln3}, w.k = {1, 0}, w.v = {1, 0};
+  w.run();
+  check_close(w.o, {P});
+  check_close(w.lse, {std::log(e + 1)});
+  check_close(w.dq, {P * (1 - P) * 0.75});                            // dS_0 = P(1 − P)
+  check_close(w.dk, {P * (1 - P) * 0.75 * ln3, -P * (1 - P) * ln3});  // slope 1 at x = 0
+}
+
+TEST_CASE("a sink takes weight, has a gradient, and none of the value") {
+  // S = 0, z = ln 3: P = 1/4, P_z = 3/4, O = 8/4. D = Δ − dLSE = 2 − ½; dS = ¼(8 − 1.5).
+  Worked w("nq=1 d=1 scale=1 sinks dlse");
+  w.q = {0}, w.k = {1}, w.v = {8}, w.sinks = {std::log(3.0)}, w.grad_lse = {0.5};
+  w.run();
+  check_close(w.o, {2});
+  check_close(w.lse, {std::log(4.0)});
+  check_close(w.dq, {1.625});
+  check_close(w.dsinks, {-0.75 * 1.5});
+}
+
+TEST_CASE("bias is added after the cap; its gradient sums where it was broadcast") {
+  // Two queries, one bias a key: [ln 3, 0]. P = [3/4, 1/4] twice, dS = [−3/4, 3/4] times dO.
+  Worked w("nq=2 d=1 bias=1,1,1,k");
+  w.q = {0, 0}, w.k = {1, 1}, w.v = {4, 8}, w.bias = {std::log(3.0), 0}, w.grad_o = {1, 2};
+  w.run();
+  check_close(w.o, {5, 5});
+  check_close(w.dbias, {-2.25, 2.25});
+}
+
+TEST_CASE("a bias of minus infinity hides a pair, whatever the key holds") {
+  Worked w("nq=1 nk=2 d=1 bias=1,1,1,k");
+  w.q = {1}, w.k = {3, not_a_number}, w.v = {4, not_a_number}, w.bias = {1, -inf};
+  w.run();
+  check_close(w.o, {4});
+  check_close(w.dk, {0, 0});
+  check_close(w.dv, {1, 0});
+  check_close(w.dbias, {0, 0});
+}
+
+TEST_CASE("ALiBi: minus slope times the distance to the diagonal") {
+  // Slope ln 2. Query 0 of 1 x 3 stands at key 2: weights 1/4, 1/2, 1.
+  Worked w("nq=1 nk=3 d=1 dv=3 alibi=h");
+  w.q = {0}, w.k = {0, 0, 0}, w.v = {1, 0, 0, 0, 1, 0, 0, 0, 1}, w.alibi = {std::log(2.0)};
+  w.run();
+  check_close(w.o, {1 / 7.0, 2 / 7.0, 4 / 7.0});
+  // Top-left it stands at key 0; the distance counts to both sides.
+  Worked left("nq=2 nk=3 d=1 dv=3 alibi=h align=top-left");
+  left.q = {0, 0}, left.k = w.k, left.v = w.v, left.alibi = w.alibi;
+  left.run();
+  check_close(left.o, {4 / 7.0, 2 / 7.0, 1 / 7.0, 0.25, 0.5, 0.25});
+}
+
+TEST_CASE("query head h reads head h·H_kv/H_q, rounded down, and their gradients add up") {
+  Worked w("nq=1 hq=4 hkv=2 d=1");
+  w.q = {0, 0, 0, 0}, w.k = {1, 1}, w.v = {5, 6}, w.grad_o = {1, 2, 3, 4};
+  w.run();
+  check_close(w.o, {5, 5, 6, 6});
+  check_close(w.dv, {3, 7});
+}
+
+TEST_CASE("5 x 5: running sums under a causal mask") {
+  // Equal scores: row i is the mean of v_0 … v_i. dV_j = Σ_{i ≥ j} 1/(i + 1).
+  Worked w("nq=5 d=1 causal");
+  w.q.assign(5, 0.0), w.k.assign(5, 0.0), w.v = {0, 2, 4, 6, 8};
+  w.run();
+  check_close(w.o, {0, 1, 2, 3, 4});
+  check_close(w.dv, {137 / 60.0, 77 / 60.0, 47 / 60.0, 27 / 60.0, 12 / 60.0});
+}
+
+TEST_CASE("causal tables, both alignments, both ways") {
+  CHECK(visible_table(3, 3, "causal") == "100 110 111");
+  CHECK(visible_table(3, 3, "causal align=top-left") == "100 110 111");
+  CHECK(visible_table(2, 5, "causal") == "11110 11111");
+  CHECK(visible_table(2, 5, "causal align=top-left") == "10000 11000");
+  CHECK(visible_table(5, 2, "causal") == "00 00 00 10 11");
+  CHECK(visible_table(5, 2, "causal align=top-left") == "10 11 11 11 11");
+}
+
+TEST_CASE("window tables: left + 1 + right keys, 0 is 0, a negative side is the number it is") {
+  CHECK(visible_table(4, 4, "window=1,1") == "1100 1110 0111 0011");
+  CHECK(visible_table(4, 4, "window=0,0") == "1000 0100 0010 0001");
+  CHECK(visible_table(4, 4, "window=inf,0") == "1000 1100 1110 1111");
+  CHECK(visible_table(4, 4, "window=inf,-1") == "0000 1000 1100 1110");
+  CHECK(visible_table(4, 4, "window=-1,2") == "0110 0011 0001 0000");
+  CHECK(visible_table(4, 4, "window=7,-8") == "0000 0000 0000 0000");
+  CHECK(visible_table(2, 4, "window=1,0") == "0110 0011");
+  CHECK(visible_table(2, 4, "window=1,0 align=top-left") == "1000 1100");
+  CHECK(visible_table(4, 4, "causal window=1,2") == "1000 1100 0110 0011");
+}
+
+TEST_CASE("packed: members do not see each other, each has its own diagonal, slack is empty") {
+  CHECK(visible_table(4, 6, "causal cu_q=0,1,3 cu_k=0,2,5") == "110000 001100 001110 000000");
+  CHECK(visible_table(2, 3, "cu_q=0,2,2 cu_k=0,0,3") == "000 000");
+}
+
+TEST_CASE("empty rows: O = 0, LSE = −∞, no gradient whatever dO holds") {
+  Worked w("nq=2 nk=1 d=1 causal");
+  w.q = {not_a_number, 1}, w.k = {1}, w.v = {4}, w.grad_o = {not_a_number, 1};
+  w.run();
+  check_close(w.o, {0, 4});
+  check_close(w.lse, {-inf, 1});
+  check_close(w.dq, {0, 0});
+  check_close(w.dk, {0});
+  check_close(w.dv, {1});
+}
+
+TEST_CASE("an empty row with a sink: O = 0, LSE = sink, dLSE reaches the sink") {
+  Worked w("nq=1 nk=0 d=1 sinks dlse");
+  w.q = {1}, w.sinks = {3}, w.grad_lse = {5}, w.grad_o = {not_a_number};
+  w.run();
+  check_close(w.o, {0});
+  check_close(w.lse, {3});
+  check_close(w.dsinks, {5});
+}
+
+TEST_CASE("rows far below zero are ordinary rows; a single key of logit 1e10 gives O = V") {
+  Worked low("nq=1 nk=2 d=1 bias=1,1,1,1");
+  low.q = {0}, low.k = {0, 0}, low.v = {4, 8}, low.bias = {-1e6};
+  low.run();
+  check_close(low.o, {6});
+  Worked high("nq=1 d=1 scale=1");
+  high.q = {1e5}, high.k = {1e5}, high.v = {0.1};
+  high.run();
+  CHECK(high.o[0] == 0.1);
+  CHECK(high.lse[0] == 1e10);
+}
+
+TEST_CASE("NaN reaches the rows that see it and no other") {
+  // Causal, 6 x 6; the plant is in token 4, which rows 4 and 5 see.
+  const auto nan_tokens = [](const char* plant, Output output) {
+    const ProblemSpec spec =
+        parse_problem(std::string("nq=6 d=2 dtype=fp64 causal plant=") + plant);
+    const Data data(spec, 1);
+    Results results(spec.problem);
+    const Oracle oracle;
+    oracle.forward(spec.problem, data.inputs(), results.outputs());
+    oracle.backward(spec.problem, data.inputs(), results.outputs(), data.cotangents(),
+                    results.gradients());
+    std::string tokens;
+    for (Index token = 0; token < 6; ++token) {
+      const double first = results[output].get(output == Output::LSE ? token : 2 * token);
+      const double second = output == Output::LSE ? first : results[output].get(2 * token + 1);
+      tokens += std::isfinite(first) && std::isfinite(second) ? '.' : 'N';
+    }
+    return tokens;
+  };
+  CHECK(nan_tokens("nan-q", Output::O) == "....N.");
+  CHECK(nan_tokens("nan-q", Output::LSE) == "....N.");
+  CHECK(nan_tokens("nan-q", Output::dQ) == "....N.");
+  CHECK(nan_tokens("nan-q", Output::dK) == "NNNNN.");
+  CHECK(nan_tokens("nan-q", Output::dV) == "NNNNN.");
+  CHECK(nan_tokens("nan-k", Output::O) == "....NN");
+  CHECK(nan_tokens("nan-k", Output::dQ) == "....NN");
+  CHECK(nan_tokens("nan-k", Output::dV) == "NNNNNN");
+  CHECK(nan_tokens("nan-v", Output::O) == "....NN");
+  CHECK(nan_tokens("nan-v", Output::LSE) == "......");
+  CHECK(nan_tokens("nan-v", Output::dQ) == "....NN");
+  CHECK(nan_tokens("nan-v", Output::dK) == "NNNNNN");
+  CHECK(nan_tokens("nan-v", Output::dV) == "......");
+  CHECK(nan_tokens("nan-do", Output::dQ) == "....N.");
+  CHECK(nan_tokens("nan-do", Output::dK) == "NNNNN.");
+  CHECK(nan_tokens("nan-do", Output::dV) == "NNNNN.");
+}
+
+TEST_CASE("a soft-cap does not let through what a mask hides") {
+  // Key 0 is seen by nobody and holds NaN, hence so does the cap's slope there.
+  Worked w("nq=1 nk=2 d=1 scale=1 softcap=2 window=0,0");
+  w.q = {1}, w.k = {not_a_number, 1}, w.v = {not_a_number, 8};
+  w.run();
+  check_close(w.o, {8});
+  check_close(w.dq, {0});
+  check_close(w.dk, {0, 0});
+  check_close(w.dv, {0, 1});
+}
+
+// -------------------------------------------------------------------------------------------------
+// Finite differences
+// -------------------------------------------------------------------------------------------------
+namespace {
+
+/// A problem over the whole contract, drawn from a seed, small.
+std::string random_problem(std::uint64_t seed) {
+  std::uint64_t draws = 0;
+  const auto pick = [&](std::vector<std::string> choices) {
+    const double at = uniform(seed, 100, draws++) * static_cast<double>(choices.size());
+    return ' ' + choices[static_cast<std::size_t>(at)];
+  };
+  std::string text = "dtype=fp64 d=3";
+  text += pick({"hq=1", "hq=2", "hq=4 hkv=2", "hq=3 hkv=1"}) + pick({"", "dv=2", "dv=5"});
+  text += pick({"", "causal", "causal", "align=top-left", "causal align=top-left"});
+  text +=
+      pick({"", "", "window=2,1", "window=1,inf", "window=inf,-1", "window=0,0", "window=7,-8"});
+  text += pick({"", "softcap=0.7"}) + pick({"", "scale=1", "scale=-0.4", "scale=0"});
+  text +=
+      pick({"", "bias=b,h,q,k", "bias=1,1,1,k", "bias=1,h,q,1", "bias=b,1,q,k biasdata=hidden"});
+  text += pick({"", "alibi=h", "alibi=bh"}) + pick({"", "sinks"}) + pick({"", "dlse"});
+  text += pick({"", "layout=bhnd"});
+  text += pick({"nq=4 nk=4", "nq=3 nk=5", "nq=5 nk=3", "b=2 nq=2 nk=4", "nq=1 nk=1",
+                "nq=6 nk=7 cu_q=0,2,2,5 cu_k=0,3,4,4"});
+  return text;
+}
+
+/// The loss Σ dO∘O + Σ dLSE·LSE whose gradients the backward pass claims to give.
+double loss(const ProblemSpec& spec, const Inputs& inputs, const Cotangents& cotangents) {
+  Results results(spec.problem);
+  Oracle().forward(spec.problem, inputs, results.outputs());
+  const auto& p = spec.problem.fields();
+  const auto* lse_weights = static_cast<const double*>(cotangents.lse);
+  const TensorView<const double> weights(static_cast<const double*>(cotangents.o), p.grad_o, p.d_v);
+  double sum = 0;
+  for (Index b = 0; b < p.batch; ++b)
+    for (Index i = 0; i < p.n_q; ++i)
+      for (Index head = 0; head < p.heads_q; ++head) {
+        const Index row = (b * p.n_q + i) * p.heads_q + head;
+        for (Index c = 0; c < p.d_v; ++c)
+          if (const double o = results[Output::O].get(row * p.d_v + c); o != 0)
+            sum += weights.row(b, i, head)[c] * o;
+        const Index at = (b * p.heads_q + head) * p.n_q + i;
+        const double lse = results[Output::LSE].get(at);
+        if (p.has_dlse && std::isfinite(lse)) sum += lse_weights[at] * lse;
+      }
+  return sum;
+}
+
+/// d loss / d element by central differences of fourth order.
+template <class F>
+double derivative(double& element, F&& loss_now) {
+  const double at = element, step = 1e-3;
+  const auto shifted = [&](double by) {
+    element = at + by;
+    return loss_now();
+  };
+  const double near = shifted(step) - shifted(-step), far = shifted(2 * step) - shifted(-2 * step);
+  element = at;
+  return (8 * near - far) / (12 * step);
+}
+
+}  // namespace
+
+TEST_CASE("every gradient is the derivative: finite differences over the whole contract") {
+  int compared = 0;
+  omp_set_num_threads(1);  // tens of thousands of tiny problems
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::string text = random_problem(seed);
+    CAPTURE(text);
+    const ProblemSpec spec = parse_problem(text);
+    const auto& p = spec.problem.fields();
+    const Data data(spec, seed);
+    const Inputs inputs = data.inputs();
+    Results results(spec.problem);
+    const Oracle oracle;
+    oracle.forward(spec.problem, inputs, results.outputs());
+    oracle.backward(spec.problem, inputs, results.outputs(), data.cotangents(),
+                    results.gradients());
+
+    const auto compare = [&](Output output, const void* input,
+                             const std::array<Index, 4>& strides) {
+      const auto sizes = shape(spec.problem, output);
+      const Index size = sizes[0] * sizes[1] * sizes[2] * sizes[3];
+      for (Index index = 0; index < size; ++index) {
+        Index offset = 0, rest = index;
+        for (std::size_t axis = 4; axis-- > 0; rest /= sizes[axis])
+          offset += rest % sizes[axis] * strides[axis];
+        // The tensors are ours to change: Data hands them out read-only to implementations.
+        double& element = const_cast<double*>(static_cast<const double*>(input))[offset];
+        if (std::isinf(element)) continue;  // a hidden bias
+        const double expected =
+            derivative(element, [&] { return loss(spec, inputs, data.cotangents()); });
+        const double got = results[output].get(index);
+        CAPTURE(name(output));
+        CAPTURE(index);
+        CHECK(std::abs(got - expected) <= 1e-8 * (1 + std::abs(expected)));
+        ++compared;
+      }
+    };
+    compare(Output::dQ, inputs.q, {p.q.batch, p.q.token, p.q.head, 1});
+    compare(Output::dK, inputs.k, {p.k.batch, p.k.token, p.k.head, 1});
+    compare(Output::dV, inputs.v, {p.v.batch, p.v.token, p.v.head, 1});
+    if (p.has_bias)
+      compare(Output::dBias, inputs.bias, contiguous(shape(spec.problem, Output::dBias)).strides);
+    if (p.has_sinks) compare(Output::dSinks, inputs.sinks, {0, 0, 0, 1});
+  }
+  CHECK(compared > 4000);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Rounding
+// -------------------------------------------------------------------------------------------------
+namespace {
+
+/// Counts midpoints between neighbours of T, and doubles next to them, that are rounded wrongly.
+template <class T>
+int wrong_roundings() {
+  int wrong = 0;
+  const auto value = [](std::uint16_t bits) { return static_cast<double>(std::bit_cast<T>(bits)); };
+  for (std::uint16_t bits = 0; std::isfinite(value(bits + 1)); ++bits) {
+    const double low = value(bits), high = value(bits + 1), middle = low + (high - low) / 2;
+    const auto rounds = [&](double x, double expected) {
+      wrong += static_cast<double>(round_to<T>(x)) != expected;
+      wrong += static_cast<double>(round_to<T>(-x)) != -expected;
+    };
+    rounds(low, low);
+    rounds(middle, bits % 2 == 0 ? low : high);
+    // Through float these would become the midpoint, and then go to the even neighbour.
+    rounds(std::nextafter(middle, 0.0), low);
+    rounds(std::nextafter(middle, inf), high);
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("double is rounded to 16 bits once, ties to even, over all neighbours") {
+  CHECK(wrong_roundings<half>() == 0);
+  CHECK(wrong_roundings<bfloat16>() == 0);
+  CHECK(std::isinf(static_cast<float>(round_to<half>(65520.0))));
+  CHECK(static_cast<float>(round_to<half>(65519.999)) == 65504.0f);
+  CHECK(std::isnan(static_cast<float>(round_to<half>(not_a_number))));
+  CHECK(std::isnan(static_cast<float>(round_to<bfloat16>(not_a_number))));
+}
+
+TEST_CASE("in fp64, standard attention is the oracle, bit for bit") {
+  const ProblemSpec spec = parse_problem(
+      "b=2 hq=4 hkv=2 nq=9 nk=11 d=5 dtype=fp64 causal softcap=3 bias=1,h,q,k alibi=h sinks dlse");
+  const Data data(spec, 3);
+  Results a(spec.problem), b(spec.problem);
+  const Oracle oracle;
+  const StandardAttention standard;
+  const auto run = [&](const Implementation& implementation, Results& results) {
+    implementation.forward(spec.problem, data.inputs(), results.outputs());
+    implementation.backward(spec.problem, data.inputs(), results.outputs(), data.cotangents(),
+                            results.gradients());
+  };
+  run(oracle, a);
+  run(standard, b);
+  for (Output output : all_outputs) CHECK(a[output].bytes() == b[output].bytes());
+}

@@ -1,0 +1,373 @@
+// The suite itself: correct implementations pass, wrong ones do not, however small the fault.
+#include "tests/conformance/suite.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "cpu_reference/standard.hpp"
+#include "tests/conformance/data.hpp"
+#include "tests/conformance/support.hpp"
+
+namespace {
+
+using namespace flashbook;
+using namespace flashbook::conformance;
+
+/// Everything an implementation reads and writes, for a fault to meddle with after the oracle.
+struct Call {
+  const AttentionProblem& problem;
+  const Inputs& inputs;
+  const Outputs& outputs;
+  const Cotangents* cotangents;  // null: forward
+  const Gradients* gradients;
+};
+
+/// The oracle, with a fault. Its name is in no support table.
+class Faulty : public Implementation {
+ public:
+  using Fault = std::function<void(const Call&)>;
+  explicit Faulty(Fault fault, Properties properties = {})
+      : fault_(std::move(fault)), properties_(properties) {}
+
+  std::string name() const override { return "faulty"; }
+  Properties properties() const override { return properties_; }
+  Support supports_forward(const AttentionProblem&) const override { return Support::yes(); }
+  Support supports_backward(const AttentionProblem&) const override { return Support::yes(); }
+  void forward(const AttentionProblem& problem, const Inputs& inputs,
+               const Outputs& outputs) const override {
+    oracle_.forward(problem, inputs, outputs);
+    fault_({problem, inputs, outputs, nullptr, nullptr});
+  }
+  void backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
+                const Cotangents& cotangents, const Gradients& gradients) const override {
+    oracle_.backward(problem, inputs, saved, cotangents, gradients);
+    fault_({problem, inputs, saved, &cotangents, &gradients});
+  }
+
+ private:
+  Oracle oracle_;
+  Fault fault_;
+  Properties properties_;
+};
+
+/// f(value, batch, token, head, channel) → new value, over an output tensor.
+template <class F>
+void change(const AttentionProblem& problem, void* data, const flashbook_strides& strides,
+            const std::array<Index, 4>& sizes, F&& f) {
+  with_element_type(problem.dtype(), [&](auto element) {
+    using T = decltype(element);
+    const TensorView<T> view(static_cast<T*>(data), strides, sizes[3]);
+    for (Index b = 0; b < sizes[0]; ++b)
+      for (Index t = 0; t < sizes[1]; ++t)
+        for (Index h = 0; h < sizes[2]; ++h)
+          for (Index c = 0; c < sizes[3]; ++c) {
+            T& x = view.row(b, t, h)[c];
+            x = round_to<T>(f(static_cast<double>(x), b, t, h, c));
+          }
+  });
+}
+
+Faulty::Fault scaled(Output output, double factor) {
+  return [=](const Call& call) {
+    const auto& p = call.problem.fields();
+    const auto times = [&](void* data, const flashbook_strides& strides) {
+      change(call.problem, data, strides, shape(call.problem, output),
+             [&](double x, auto...) { return x * factor; });
+    };
+    if (output == Output::O && !call.gradients) times(call.outputs.o, p.o);
+    if (!call.gradients) return;
+    if (output == Output::dQ) times(call.gradients->q, p.grad_q);
+    if (output == Output::dK) times(call.gradients->k, p.grad_k);
+    if (output == Output::dV) times(call.gradients->v, p.grad_v);
+  };
+}
+
+/// The oracle's outputs for another problem on the same tensors, such as a wrong mask.
+Faulty::Fault as_if(std::function<void(flashbook_problem&)> edit) {
+  return [edit](const Call& call) {
+    flashbook_problem wrong = call.problem.fields();
+    edit(wrong);
+    const AttentionProblem problem(wrong, call.problem.cu_seqlens_q(), call.problem.cu_seqlens_k());
+    const Oracle oracle;
+    if (call.gradients)
+      oracle.backward(problem, call.inputs, call.outputs, *call.cotangents, *call.gradients);
+    else
+      oracle.forward(problem, call.inputs, call.outputs);
+  };
+}
+
+/// Δ times a factor. D = factor·Δ − dLSE = Δ − (dLSE + (1 − factor)·Δ), so a changed dLSE makes it.
+Faulty::Fault wrong_delta(double factor) {
+  return [factor](const Call& call) {
+    if (!call.gradients) return;
+    const auto& p = call.problem.fields();
+    std::vector<float> dlse(static_cast<std::size_t>(call.problem.lse_size()));
+    for (Index b = 0; b < p.members; ++b)
+      for (Index h = 0; h < p.heads_q; ++h) {
+        const Member m = call.problem.member(b);
+        const auto head = load_head<double>(call.problem, call.inputs, m, h);
+        const auto given = load_cotangents<double>(call.problem, *call.cotangents, m, h);
+        const auto O = flashbook::forward<double>(head).O;
+        for (Index i = 0; i < m.n_q; ++i) {
+          double delta = 0;
+          for (Index c = 0; c < p.d_v; ++c)
+            if (O(i, c) != 0) delta += O(i, c) * given.dO(i, c);
+          dlse[static_cast<std::size_t>((m.batch * p.heads_q + h) * p.n_q + m.first_q + i)] =
+              static_cast<float>(given.dlse(i) + (1 - factor) * delta);
+        }
+      }
+    flashbook_problem with_dlse = p;
+    with_dlse.has_dlse = 1;
+    const AttentionProblem problem(with_dlse, call.problem.cu_seqlens_q(),
+                                   call.problem.cu_seqlens_k());
+    Oracle().backward(problem, call.inputs, call.outputs, {call.cotangents->o, dlse.data()},
+                      *call.gradients);
+  };
+}
+
+CaseReport judged(const Implementation& implementation, const std::string& problem,
+                  std::uint64_t seed = 5) {
+  return verify(implementation, {"test", parse_problem(problem)}, seed);
+}
+
+bool fails(const Faulty::Fault& fault, const std::string& problem) {
+  return judged(Faulty(fault), problem).status == Status::failed;
+}
+
+const char* const dtypes[] = {"fp16", "bf16", "fp32"};
+
+}  // namespace
+
+TEST_CASE("the oracle and standard attention pass every case, using less than all of each gate") {
+  std::vector<std::unique_ptr<Implementation>> implementations;
+  implementations.push_back(std::make_unique<Oracle>());
+  implementations.push_back(std::make_unique<StandardAttention>());
+#ifdef __SANITIZE_ADDRESS__
+  const std::vector<Case> cases = matching_cases("[!ps]*/bf16");  // all kinds but sizes and pairs
+#else
+  const std::vector<Case>& cases = all_cases();
+#endif
+  std::size_t calls = 0, skipped = 0;
+  const auto reports = verify_all(implementations, cases, 1,
+                                  [&](std::size_t, std::size_t, const CaseReport&) { ++calls; });
+  CHECK(calls == 2 * cases.size());
+  for (const CaseReport& report : reports) {
+    CAPTURE(report.implementation);
+    CAPTURE(report.case_name);
+    const std::string reason = report.reasons.empty() ? "" : report.reasons.front();
+    CAPTURE(reason);
+    CHECK(report.status != Status::failed);
+    CHECK(report.status != Status::refused);
+    skipped += report.status == Status::skipped;
+    if (report.status == Status::skipped) CHECK(report.implementation == "standard");
+  }
+  CHECK(skipped < 10);
+}
+
+TEST_CASE("case names are unique, and a glob finds them") {
+  std::set<std::string> names;
+  for (const Case& known : all_cases()) names.insert(known.name);
+  CHECK(names.size() == all_cases().size());
+  CHECK(matching_cases("pair/*sinks*/bf16").size() > 10);
+  CHECK(matching_cases("nothing").empty());
+}
+
+TEST_CASE("1 % off in Δ, dQ, dK, dV or O is seen in every dtype") {
+  for (const std::string dtype : dtypes) {
+    CAPTURE(dtype);
+    Exercise exercise({"test", parse_problem("hq=2 nq=200 d=64 dtype=" + dtype)}, 5);
+    const auto status = [&](const Faulty::Fault& fault) {
+      return exercise.verify(Faulty(fault)).status;
+    };
+    CHECK(status([](const Call&) {}) == Status::passed);
+    CHECK(status(wrong_delta(0.99)) == Status::failed);
+    for (Output output : {Output::O, Output::dQ, Output::dK, Output::dV}) {
+      CAPTURE(name(output));
+      CHECK(status(scaled(output, 1.01)) == Status::failed);
+      CHECK(status(scaled(output, 1.0)) == Status::passed);
+    }
+  }
+}
+
+TEST_CASE("the margins of a 1 % error: gate 3 sees Δ in bf16 where gate 1 does not") {
+  const CaseReport report = judged(Faulty(wrong_delta(0.99)), "hq=2 nq=200 d=64 dtype=bf16");
+  const auto dq = std::find_if(report.outputs.begin(), report.outputs.end(),
+                               [](const OutputReport& o) { return o.output == Output::dQ; });
+  REQUIRE(dq != report.outputs.end());
+  CHECK(dq->margins.gate1 < 1);
+  CHECK(*dq->margins.gate3 > 1.5);
+  CHECK(dq->margins.gate3_direction == "Δ");
+  CHECK(*dq->ratio_to_standard < 2);  // the popular rule lets it pass
+}
+
+TEST_CASE("masks off by one, the other alignment, a lost member or sink") {
+  using P = flashbook_problem;
+  for (const std::string dtype : dtypes) {
+    CAPTURE(dtype);
+    const std::string base = "nq=40 nk=50 d=32 dtype=" + dtype + ' ';
+    CHECK(fails(as_if([](P& p) { p.alignment = FLASHBOOK_TOP_LEFT; }), base + "causal"));
+    CHECK(fails(as_if([](P& p) { p.causal = 0; }), base + "causal"));
+    CHECK(fails(as_if([](P& p) { ++p.window_left; }), base + "window=9,4"));
+    CHECK(fails(as_if([](P& p) { --p.window_right; }), base + "window=9,4"));
+    CHECK(fails(as_if([](P& p) { p.window_right = unbounded; }), base + "window=7,-8"));
+    CHECK(fails(as_if([](P& p) { p.has_sinks = 0; }), base + "sinks"));
+    CHECK(fails(as_if([](P& p) { p.has_dlse = 0; }), base + "dlse"));
+    CHECK(fails(as_if([](P& p) { p.softcap *= 1.01; }), base + "softcap=2"));
+    CHECK(fails(as_if([](P& p) { p.scale *= 1.01; }), base));
+    CHECK(fails(as_if([](P& p) { p.alibi = FLASHBOOK_ALIBI_H; }), base + "b=2 alibi=bh"));
+  }
+}
+
+TEST_CASE("LSE in base 2, or without its last key") {
+  const auto change_lse = [](auto f) {
+    return [f](const Call& call) {
+      if (call.gradients) return;
+      auto* lse = static_cast<float*>(call.outputs.lse);
+      for (Index i = 0; i < call.problem.lse_size(); ++i) lse[i] = f(lse[i]);
+    };
+  };
+  CHECK(fails(change_lse([](float x) { return x * 1.4427f; }), "nq=40 d=32 dtype=bf16"));
+  CHECK(
+      fails(change_lse([](float x) { return x + std::log(39.0f / 40); }), "nq=40 d=32 dtype=bf16"));
+  // An empty row's LSE is −∞, not 0, not a large number.
+  for (float wrong : {0.0f, -1e30f, std::numeric_limits<float>::quiet_NaN()})
+    CHECK(fails(change_lse([wrong](float x) { return std::isinf(x) ? wrong : x; }),
+                "nq=9 nk=4 d=16 causal dtype=fp16"));
+}
+
+TEST_CASE("adversarial outputs: zeros, the mean of V, permuted heads, a dropped rescale") {
+  const auto rewrite_O = [](auto f) {
+    return [f](const Call& call) {
+      if (!call.gradients)
+        change(call.problem, call.outputs.o, call.problem->o, shape(call.problem, Output::O), f);
+    };
+  };
+  for (const std::string dtype : dtypes) {
+    CAPTURE(dtype);
+    const std::string problem = "hq=2 nq=40 d=32 dtype=" + dtype;
+    CHECK(fails(scaled(Output::O, 0), problem));
+    CHECK(fails(scaled(Output::dQ, 0), problem));
+    CHECK(fails(scaled(Output::dK, 0), problem));
+    CHECK(fails(scaled(Output::dV, 0), problem));
+    // The first ten rows as if the first tile's maximum had not been rescaled.
+    CHECK(fails(
+        rewrite_O([](double x, Index, Index t, Index, Index) { return t < 10 ? 0.9 * x : x; }),
+        problem));
+    CHECK(fails(as_if([](flashbook_problem& p) { p.v.head = 0; }), problem));  // one head for all
+    CHECK(fails(as_if([](flashbook_problem& p) { p.scale = 0; }), problem));   // the mean of V
+  }
+}
+
+TEST_CASE("an element not written, one written outside, garbage in an empty row, other runs") {
+  const std::string problem = "hq=2 nq=20 nk=12 d=16 causal dtype=fp16";
+  const auto poke = [](Index element, float value) {
+    return [=](const Call& call) {
+      if (!call.gradients) static_cast<half*>(call.outputs.o)[element] = static_cast<half>(value);
+    };
+  };
+  CHECK_FALSE(fails(poke(0, 0.0f), problem));      // row 0 is empty: 0 is right
+  CHECK(fails(poke(0, 1e-7f), problem));           // and nothing else is
+  CHECK(fails(poke(-1, 1.0f), problem));           // before the tensor
+  CHECK(fails(poke(20 * 2 * 16, 1.0f), problem));  // after it
+  CHECK_FALSE(fails([](const Call&) {}, "nq=9 d=16 strides_o=400,20,16 dtype=fp16"));
+  CHECK(fails(poke(17, 1.0f), "nq=9 d=16 strides_o=400,20,16 dtype=fp16"));  // between two rows
+
+  class Lazy : public Faulty {  // writes all but one element of dK
+   public:
+    Lazy() : Faulty([](const Call&) {}) {}
+    void backward(const AttentionProblem& p, const Inputs& in, const Outputs& saved,
+                  const Cotangents& cotangents, const Gradients& gradients) const override {
+      auto& element = static_cast<half*>(gradients.k)[7];
+      const half before = element;
+      Faulty::backward(p, in, saved, cotangents, gradients);
+      element = before;
+    }
+  };
+  const CaseReport lazy = judged(Lazy(), problem);
+  CHECK(lazy.status == Status::failed);
+  CHECK(lazy.reasons.front().find("dK: 1 elements were not written") == 0);
+
+  int run = 0;
+  CHECK(fails(
+      [&run](const Call& call) {
+        if (call.gradients) return;
+        auto& x = static_cast<float*>(call.outputs.lse)[19];
+        if (++run % 2) x = std::nextafter(x, 0.0f);
+      },
+      problem));
+}
+
+TEST_CASE("NaN that spreads must be declared, and reaches its tile only") {
+  const std::string problem = "nq=40 nk=40 d=16 causal plant=nan-v dtype=bf16";  // key 26
+  const auto spread_to = [](Index first, Index last) {
+    return [=](const Call& call) {
+      const auto in_range = [=](double x, Index, Index t, Index, Index) {
+        return t >= first && t < last ? std::numeric_limits<double>::quiet_NaN() : x;
+      };
+      if (!call.gradients)
+        change(call.problem, call.outputs.o, call.problem->o, shape(call.problem, Output::O),
+               in_range);
+    };
+  };
+  Properties tiles;
+  tiles.nan_spreads_within = TileShape{16, 16};
+  CHECK_FALSE(fails(spread_to(0, 0), problem));
+  CHECK(fails(spread_to(16, 26), problem));
+  CHECK(judged(Faulty(spread_to(16, 26), tiles), problem).status == Status::passed);
+  CHECK(judged(Faulty(spread_to(15, 26), tiles), problem).status == Status::failed);
+}
+
+TEST_CASE("refusals: the table decides") {
+  struct Refusing : Faulty {
+    explicit Refusing(std::string called)
+        : Faulty([](const Call&) {}), called_(std::move(called)) {}
+    std::string name() const override { return called_; }
+    Support supports_backward(const AttentionProblem&) const override {
+      return Support::no("no backward pass: use oracle");
+    }
+    std::string called_;
+  };
+  const CaseReport unlisted = judged(Refusing("oracle"), "nq=9 d=8");
+  CHECK(unlisted.status == Status::failed);
+  const CaseReport stranger = judged(Refusing("a reader's kernel"), "nq=9 d=8");
+  CHECK(stranger.status == Status::passed);
+  CHECK(stranger.reasons.front() == "backward is refused: no backward pass: use oracle");
+  CHECK(stranger.outputs.size() == 2);
+
+  struct Accepting : Faulty {
+    Accepting() : Faulty([](const Call&) {}) {}
+    std::string name() const override { return "io.fa2"; }
+  };
+  CHECK(judged(Accepting(), "nq=9 d=8 dtype=fp64").status == Status::failed);
+}
+
+TEST_CASE("a failure says how to run it again") {
+  const CaseReport report =
+      judged(Faulty(scaled(Output::dV, 2)), "nq=20 d=16 dtype=bf16 causal", 42);
+  CHECK(report.status == Status::failed);
+  CHECK(report.command ==
+        "flashbook verify --impl faulty --problem \"nq=20 d=16 dtype=bf16 causal\" --seed 42");
+  CHECK(report.reasons.front().find("dV fails gate 1: element [0, ") == 0);
+}
+
+TEST_CASE("an implementation that throws fails") {
+  CHECK(fails(
+      [](const Call& call) {
+        if (call.gradients) throw std::runtime_error("no");
+      },
+      "nq=4 d=4"));
+}
+
+TEST_CASE("real tensors pass through the same gates") {
+  const ProblemSpec spec = parse_problem("hq=2 nq=50 d=32 dtype=fp16");
+  const Data data(spec, 9);
+  CHECK(verify_tensors(StandardAttention(), "tensors", spec.problem, data.inputs(), 1).status ==
+        Status::passed);
+  CHECK(verify_tensors(Faulty(scaled(Output::dQ, 1.02)), "tensors", spec.problem, data.inputs(), 1)
+            .status == Status::failed);
+}

@@ -1,0 +1,191 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cpu_reference/error.hpp"
+#include "tests/conformance/suite.hpp"
+#include "walkthrough/commands/commands.hpp"
+#include "walkthrough/implementations.hpp"
+#include "walkthrough/number_table.hpp"
+#include "walkthrough/progress.hpp"
+
+namespace flashbook {
+namespace {
+
+using namespace conformance;
+using json = nlohmann::ordered_json;
+constexpr std::size_t most_failures = 20;  // printed in full; --json has them all
+
+struct Options {
+  std::string implementation, cases = "*", problem;
+  std::uint64_t seed = 1;
+  bool as_json = false;
+};
+
+/// What may be named in --case: the kinds, with an example.
+std::string known_cases() {
+  std::set<std::string> kinds;
+  for (const Case& known : all_cases()) kinds.insert(known.name.substr(0, known.name.find('/')));
+  std::string list;
+  for (const std::string& kind : kinds) list += (list.empty() ? "" : ", ") + kind + "/*";
+  return list + " (for example '" + all_cases().front().name + "' or 'pair/*sinks*/bf16')";
+}
+
+std::vector<Case> chosen_cases(const Options& options) {
+  if (!options.problem.empty()) return {{"problem", parse_problem(options.problem)}};
+  std::vector<Case> cases = matching_cases(options.cases);
+  if (cases.empty())
+    throw InputError("--case is '" + options.cases + "': no case has such a name; there are " +
+                     known_cases());
+  return cases;
+}
+
+Implementations chosen_implementations(const Options& options) {
+  Implementations all = implementations();
+  if (options.implementation.empty()) return all;
+  find_implementation(all, options.implementation);
+  std::erase_if(all,
+                [&](const auto& candidate) { return candidate->name() != options.implementation; });
+  return all;
+}
+
+/// The largest fraction used of each gate, NaN above all.
+struct Used {
+  bool any = false;
+  double gates[3] = {0, 0, 0};
+
+  void add(const Margins& m) {
+    const double used[3] = {m.gate1, m.gate2.value_or(0), m.gate3.value_or(0)};
+    for (int gate = 0; gate < 3; ++gate)
+      if (!(used[gate] <= gates[gate])) gates[gate] = used[gate];
+    any = true;
+  }
+
+  std::string text() const {
+    if (!any) return "–";
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, "%.2f %.2f %.2f", gates[0], gates[1], gates[2]);
+    return buffer;
+  }
+};
+
+void print_counts(const std::vector<CaseReport>& reports, const Implementations& all) {
+  std::map<std::string, std::map<Status, int>> counts;
+  for (const CaseReport& report : reports) ++counts[report.implementation][report.status];
+  std::vector<std::vector<std::string>> rows = {
+      {"cases", "passed", "failed", "skipped", "refused"}};
+  for (const auto& implementation : all) {
+    rows.push_back({implementation->name()});
+    for (Status status : {Status::passed, Status::failed, Status::skipped, Status::refused})
+      rows.back().push_back(std::to_string(counts[implementation->name()][status]));
+  }
+  std::cout << table(rows);
+}
+
+void print_margins(const std::vector<CaseReport>& reports, const Implementations& all) {
+  std::map<std::pair<std::string, DType>, PerOutput<Used>> used;
+  for (const CaseReport& report : reports)
+    for (const OutputReport& output : report.outputs)
+      used[{report.implementation, report.dtype}][output.output].add(output.margins);
+  std::vector<std::vector<std::string>> rows = {{"most used of gates 1, 2, 3"}};
+  for (Output output : all_outputs) rows[0].emplace_back(name(output));
+  for (const auto& implementation : all)
+    for (DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64}) {
+      const auto found = used.find({implementation->name(), dtype});
+      if (found == used.end()) continue;
+      rows.push_back({implementation->name() + " " + std::string(name(dtype))});
+      for (const Used& each : found->second.each) rows.back().push_back(each.text());
+    }
+  std::cout << "\n" << table(rows) << "1.00 is the limit; more fails.\n";
+}
+
+void print_reasons(const std::vector<CaseReport>& reports, Status status, const char* heading) {
+  std::size_t printed = 0, total = 0;
+  for (const CaseReport& report : reports) {
+    if (report.status != status || (++total, printed == most_failures)) continue;
+    if (printed++ == 0) std::cout << "\n" << heading << "\n";
+    std::cout << report.implementation << " on " << report.case_name << "\n";
+    for (const std::string& reason : report.reasons) std::cout << "  " << reason << "\n";
+    if (status == Status::failed) std::cout << "  again: " << report.command << "\n";
+  }
+  if (total > printed) std::cout << "… and " << total - printed << " more\n";
+}
+
+json as_json(const OutputReport& output) {
+  const Margins& m = output.margins;
+  json object = {{"output", name(output.output)}, {"gate1", m.gate1}};
+  object["gate2"] = m.gate2 ? json(*m.gate2) : json();
+  object["gate3"] = m.gate3 ? json(*m.gate3) : json();
+  object["passed"] = m.pass();
+  object["worst"] = {{"index", m.worst.at},
+                     {"got", m.worst.got},
+                     {"expected", m.worst.expected},
+                     {"tolerance", m.worst.tolerance}};
+  object["ratio_to_standard"] = output.ratio_to_standard ? json(*output.ratio_to_standard) : json();
+  return object;
+}
+
+json as_json(const CaseReport& report) {
+  json outputs = json::array();
+  for (const OutputReport& output : report.outputs) outputs.push_back(as_json(output));
+  return {{"implementation", report.implementation},
+          {"case", report.case_name},
+          {"dtype", name(report.dtype)},
+          {"status", name(report.status)},
+          {"reasons", report.reasons},
+          {"outputs", outputs},
+          {"command", report.command}};
+}
+
+std::vector<CaseReport> run(const Implementations& all, const Options& options) {
+  const std::vector<Case> cases = chosen_cases(options);
+  const Progress progress("verifying");
+  return verify_all(all, cases, options.seed,
+                    [&](std::size_t done, std::size_t total, const CaseReport& latest) {
+                      if (done % 16 == 0 || done == total)
+                        progress.show(std::to_string(done) + " of " + std::to_string(total) + ": " +
+                                      latest.case_name);
+                    });
+}
+
+void verify_command(const Options& options) {
+  const Implementations all = chosen_implementations(options);
+  const std::vector<CaseReport> reports = run(all, options);
+  if (options.as_json) {
+    json list = json::array();
+    for (const CaseReport& report : reports) list.push_back(as_json(report));
+    std::cout << list.dump(2) << "\n";
+  } else {
+    print_counts(reports, all);
+    print_margins(reports, all);
+    print_reasons(reports, Status::skipped, "Skipped: standard attention cannot store them.");
+    print_reasons(reports, Status::failed, "Failed.");
+  }
+  if (std::any_of(reports.begin(), reports.end(),
+                  [](const CaseReport& report) { return report.status == Status::failed; }))
+    throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("verify", "Check implementations against the oracle, gradients included");
+  verb->add_option("--impl", options->implementation, "only this one (see list); default: all");
+  CLI::Option* cases = verb->add_option("--case", options->cases,
+                                        "cases by name, * and ? allowed, such as 'pair/*sinks*'");
+  verb->add_option("--problem", options->problem,
+                   "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
+      ->excludes(cases);
+  verb->add_option("--seed", options->seed, "of the data; default 1");
+  verb->add_flag("--json", options->as_json, "a list of reports, for programs");
+  verb->callback([options] { verify_command(*options); });
+}
+
+}  // namespace flashbook
