@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <Eigen/Core>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -48,6 +49,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Eigen::setNbThreads(1);  // heads and tiles are what we run in parallel
   try {
     return run(argc, argv);
   } catch (const flashbook::InputError& error) {

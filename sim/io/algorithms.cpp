@@ -24,6 +24,9 @@ constexpr std::array all_algorithms = {
               three_kernel_backward},
 };
 
+/// FLOPs below which waking a thread takes longer than the work.
+constexpr Index worth_a_second_thread = 200'000;
+
 std::vector<TensorTraffic> traffic_of(const Machine& machine) {
   std::vector<TensorTraffic> traffic;
   for (std::size_t i = 0; i < machine.tally.tensors.size(); ++i) {
@@ -74,6 +77,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   check_runs(algorithm, problem, options.blocks);
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
+  if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
   RunOptions run_options = options;
   run_options.blocks = clamped(options.blocks, problem);
   algorithm.execute(machine, problem, tensors, run_options);

@@ -155,8 +155,8 @@ Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index elem
 
 void Sram::store(const Tile& tile, Tensor tensor, const Region& region) {
   const Hbm::Entry& to = hbm_.entry(tensor);
-  if (to.target == nullptr) throw std::logic_error("store to the input " + to.name);
   if (region.size() == 0) return;
+  if (to.target == nullptr) throw std::logic_error("store to the input " + to.name);
   at_region(to.layout, to.target, region, [&](auto* target) { copy_out(tile, to.layout, target); });
   counts(tensor).writes += region.size();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -43,14 +44,22 @@ inline float rescale(float m_old, float m) {
   return std::exp(m_old - shift_of(m));
 }
 
+/// e^x for an array, and exactly 0 for −∞: a hidden key must weigh nothing, but a vectorised exp may
+/// return 3e-39. Weights below 2^-102 lose digits to the underflow, and none is larger.
+template <class Array>
+auto weights(const Array& x) {
+  return x.exp() * 0x1p-24f * 0x1p24f;
+}
+
 /// Takes in the scores of one more tile: updates m and ℓ, turns the scores s into P = e^(s − m)
 /// and returns α. NaN or +∞ among them makes the row NaN.
 template <class Row>
 float absorb(Row&& scores, float& m, float& l) {
+  if (scores.size() == 0) return 1;
   const float m_old = m;
   m = std::max(m_old, scores.maxCoeff());
   const float alpha = rescale(m_old, m);
-  scores = (scores - shift_of(m)).exp();
+  scores = weights(scores - shift_of(m));
   l = alpha * l + scores.sum();
   return alpha;
 }

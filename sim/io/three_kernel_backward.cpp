@@ -122,7 +122,7 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
       ds = (s == minus_infinity_score).select(0.f, ds - queries.D(i));
     else
       ds -= queries.D(i);
-    s = (s - shift_of(queries.lse(i))).exp();
+    s = weights(s - shift_of(queries.lse(i)));
     ds *= s;
   }
   use(S, dS, H ? &*H : nullptr, hides);

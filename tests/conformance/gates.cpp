@@ -149,6 +149,7 @@ class Sums {
     if (a_.dtype == DType::fp64) return;
     add(variance, noise(t, a_));
     add(delta, direction_of_delta(t));
+#pragma omp parallel for
     for (std::size_t n = 0; n < ideal_.size(); ++n)
       add(ideal_[n], ideal(t, a_, static_cast<int>(n)));
   }

@@ -1,0 +1,161 @@
+// What a run counts equals the closed forms, to the element.
+#include <doctest/doctest.h>
+
+#include "random_problem.hpp"
+#include "sim/io/closed_form.hpp"
+
+using namespace flashbook;
+using namespace flashbook::io;
+using flashbook::testing::pick;
+using flashbook::testing::Random;
+using flashbook::testing::random_problem;
+
+namespace {
+
+RunTensors run_tensors(testing::Tensors& t, const Algorithm& algorithm) {
+  RunTensors tensors = {t.inputs(), t.outputs(), t.cotangents(), t.gradients()};
+  // Standard attention has no use for the LSE, and its closed form does not count it.
+  if (algorithm.name == "standard_forward") tensors.outputs.lse = nullptr;
+  return tensors;
+}
+
+void check_equal(const Report& executed, const Report& formula) {
+  CHECK(executed.executed);
+  CHECK_FALSE(formula.executed);
+  CHECK(executed.matrix_reads() == formula.matrix_reads());
+  CHECK(executed.matrix_writes() == formula.matrix_writes());
+  CHECK(executed.vector_reads() == formula.vector_reads());
+  CHECK(executed.vector_writes() == formula.vector_writes());
+  CHECK(executed.atomic_updates() == formula.atomic_updates());
+  CHECK(executed.bytes_read() == formula.bytes_read());
+  CHECK(executed.bytes_written() == formula.bytes_written());
+  CHECK(executed.visited_tiles == formula.visited_tiles);
+  CHECK(executed.flops_executed == formula.flops_executed);
+  CHECK(executed.peak_sram_bytes == formula.peak_sram_bytes);
+  REQUIRE(executed.tensors.size() == formula.tensors.size());
+  for (std::size_t i = 0; i < executed.tensors.size(); ++i) {
+    CAPTURE(executed.tensors[i].name);
+    CHECK(executed.tensors[i] == formula.tensors[i]);
+  }
+}
+
+/// N_q = N_k = N, one head, fp32.
+AttentionProblem square(Index n, Index d, bool causal) {
+  flashbook_problem p = dense_problem(1, 1, 1, n, n, d, d);
+  p.causal = causal;
+  return AttentionProblem(p);
+}
+
+Report run_random(const Algorithm& algorithm, const AttentionProblem& problem,
+                  const RunOptions& options = {}) {
+  Random random(7);
+  testing::Tensors tensors(problem, random);
+  return run(algorithm, problem, run_tensors(tensors, algorithm), options);
+}
+
+}  // namespace
+
+TEST_CASE("executed counts equal closed forms on 5,000 random problems, for every algorithm") {
+  Random random(20251);
+  for (int n = 0; n < 5000; ++n) {
+    const AttentionProblem problem = random_problem(random, n % 100 == 0 ? 80 : 24);
+    testing::Tensors tensors(problem, random);
+    const Blocks blocks = {pick(random, 1, 10), pick(random, 1, 10)};
+    CAPTURE(n);
+    CAPTURE(testing::describe(problem));
+    CAPTURE(blocks.rows);
+    CAPTURE(blocks.columns);
+    for (const Algorithm& algorithm : algorithms()) {
+      CAPTURE(std::string(algorithm.name));
+      RunOptions options;
+      options.blocks = blocks;
+      check_equal(run(algorithm, problem, run_tensors(tensors, algorithm), options),
+                  closed_form(algorithm, problem, blocks));
+    }
+  }
+}
+
+TEST_CASE("the worked example: causal, N = 10, B_r = 3, B_c = 4 gives V = 9, R = 21, C = 32") {
+  const Index d = 5;
+  const Blocks blocks = {3, 4};
+  RunOptions options;
+  options.blocks = blocks;
+  const AttentionProblem problem = square(10, d, true);
+  const Report forward = run_random(find_algorithm("fa2_forward"), problem, options);
+  CHECK(forward.visited_tiles == 9);
+  CHECK(forward.matrix_reads() == 10 * d + 2 * d * 32);
+  const Report backward = run_random(find_algorithm("three_kernel_backward"), problem, options);
+  CHECK(backward.visited_tiles == 2 * 9);
+  CHECK(backward.matrix_reads() == 6 * 10 * d + 2 * d * 21 + 2 * d * 32);
+  CHECK(backward.vector_reads() == 2 * 21 + 2 * 10);
+}
+
+TEST_CASE("the rows of the traffic table, dense and causal") {
+  const Index N = 150, d = 8, B_r = 48, B_c = 32;
+  RunOptions options;
+  options.blocks = {B_r, B_c};
+  for (const bool causal : {false, true}) {
+    CAPTURE(causal);
+    const Index T_r = (N + B_r - 1) / B_r, T_c = (N + B_c - 1) / B_c;
+    Index R = N * T_c, C = N * T_r, V = T_r * T_c;
+    if (causal) {
+      R = C = V = 0;
+      for (Index j = 0; j < T_c; ++j) R += N - B_r * (j * B_c / B_r);
+      for (Index i = 0; i < T_r; ++i) {
+        const Index n_i = (std::min((i + 1) * B_r, N) + B_c - 1) / B_c;
+        C += std::min(n_i * B_c, N);
+        V += n_i;
+      }
+    }
+    const AttentionProblem problem = square(N, d, causal);
+    const auto check = [&](const char* name, Index reads, Index writes, Index vector_reads,
+                           Index vector_writes, Index tiles) {
+      CAPTURE(name);
+      const Report report = run_random(find_algorithm(name), problem, options);
+      CHECK(report.matrix_reads() == reads);
+      CHECK(report.matrix_writes() == writes);
+      CHECK(report.vector_reads() == vector_reads);
+      CHECK(report.vector_writes() == vector_writes);
+      CHECK(report.visited_tiles == tiles);
+    };
+    check("standard_forward", 3 * N * d + 2 * N * N, N * d + 2 * N * N, 0, 0, 0);
+    check("standard_backward", 5 * N * d + 5 * N * N, 3 * N * d + 2 * N * N, 0, 0, 0);
+    check("fa2_forward", N * d + 2 * d * C, N * d, 0, N, V);
+    check("three_kernel_backward", 6 * N * d + 2 * d * R + 2 * d * C, 3 * N * d, 2 * R + 2 * N, N,
+          2 * V);
+  }
+}
+
+TEST_CASE("FLOPs: 4N²d forward, 14N²d executed and 10N²d nominal backward, halved for causal") {
+  const Index N = 64, d = 8, pairs = N * N;
+  const AttentionProblem dense = square(N, d, false), causal = square(N, d, true);
+  const Algorithm& forward = find_algorithm("fa2_forward");
+  const Algorithm& backward = find_algorithm("three_kernel_backward");
+  CHECK(run_random(forward, dense).flops_executed == 4 * pairs * d);
+  CHECK(run_random(backward, dense).flops_executed == 14 * pairs * d);
+  CHECK(closed_form(forward, dense).flops_nominal == 4 * pairs * d);
+  CHECK(closed_form(backward, dense).flops_nominal == 10 * pairs * d);
+  CHECK(closed_form(forward, causal).flops_nominal == 2 * pairs * d);
+  CHECK(closed_form(backward, causal).flops_nominal == 5 * pairs * d);
+}
+
+TEST_CASE("best blocks: they run in the SRAM given, and no other blocks move fewer bytes") {
+  for (const bool causal : {false, true})
+    for (const char* name : {"fa2_forward", "three_kernel_backward"}) {
+      const AttentionProblem problem = square(40, 4, causal);
+      const Algorithm& algorithm = find_algorithm(name);
+      const Index sram = 3000;
+      RunOptions options;
+      options.sram_bytes = sram;
+      options.blocks = best_blocks(algorithm, problem, sram);
+      const Report best = run_random(algorithm, problem, options);
+      CHECK(best.peak_sram_bytes <= sram);
+      for (Index rows = 1; rows <= 40; ++rows)
+        for (Index columns = 1; columns <= 40; ++columns) {
+          const Report other = closed_form(algorithm, problem, {rows, columns});
+          if (other.peak_sram_bytes > sram) continue;
+          CHECK(best.bytes_read() + best.bytes_written() <=
+                other.bytes_read() + other.bytes_written());
+        }
+    }
+}

@@ -1,0 +1,285 @@
+// The simulated memory, the online softmax and the mask, each on its own.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
+#include "sim/io/closed_form.hpp"
+#include "sim/io/mask.hpp"
+#include "sim/io/online_softmax.hpp"
+
+using namespace flashbook;
+using namespace flashbook::io;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Example {
+  std::vector<float> values = std::vector<float>(24);
+  Hbm hbm;
+  Tensor input, output;
+
+  Example() {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+    const Layout layout = {Kind::matrix, DType::fp32, {24, 24, 4, 1}};
+    input = hbm.add_input("Q", layout, values.data());
+    output = hbm.add_output("O", layout, values.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("load and store move a region and count its elements") {
+  Example e;
+  Sram sram(e.hbm);
+  {
+    Tile tile = sram.load(e.input, {0, 0, 1, 2, 1, 3});
+    CHECK(tile(0, 0) == 5);
+    CHECK(tile(1, 2) == 11);
+    CHECK(sram.resident_bytes() == 6 * 4);
+    tile *= 2;
+    sram.store(tile, e.output, {0, 0, 0, 2, 0, 3});
+  }
+  CHECK(e.values[0] == 10);
+  CHECK(e.values[6] == 22);
+  CHECK(sram.resident_bytes() == 0);
+  CHECK(sram.tally().peak_bytes == 6 * 4);
+  CHECK(sram.tally().tensors[0] == Counts{6, 0, 0});
+  CHECK(sram.tally().tensors[1] == Counts{0, 6, 0});
+}
+
+TEST_CASE("an input cannot be stored to") {
+  Example e;
+  Sram sram(e.hbm);
+  const Tile tile = sram.load(e.input, {0, 0, 0, 1, 0, 1});
+  CHECK_THROWS_AS(sram.store(tile, e.input, {0, 0, 0, 1, 0, 1}), std::logic_error);
+}
+
+TEST_CASE("atomic updates add, and are counted apart") {
+  Example e;
+  const Tensor sum = e.hbm.add_workspace("sum", Kind::matrix, DType::fp32, {1, 1, 2, 2});
+  Machine machine;
+  machine.hbm = std::move(e.hbm);
+  machine.launch(100, [&](Sram& sram, Index) {
+    Tile one = sram.allocate("one", 2, 2);
+    one.setOnes();
+    sram.atomic_add(one, sum, {0, 0, 0, 2, 0, 2});
+  });
+  CHECK(machine.tally.tensors[2].atomic_updates == 400);
+  Sram sram(machine.hbm);
+  CHECK(sram.load(sum, {0, 0, 0, 2, 0, 2}).sum() == 400);
+}
+
+TEST_CASE("a tile that does not fit is refused, naming what is resident and what to do") {
+  Example e;
+  Sram sram(e.hbm, 100);
+  const Tile Q = sram.load(e.input, {0, 0, 0, 4, 0, 4});
+  std::string message;
+  try {
+    const Tile S = sram.allocate("S", 4, 6);
+  } catch (const InputError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("100 bytes") != std::string::npos);
+  CHECK(message.find("tile S [4, 6] of 96 bytes") != std::string::npos);
+  CHECK(message.find("Q [4, 4] of 64 bytes") != std::string::npos);
+  CHECK(message.find("--sram") != std::string::npos);
+  CHECK(sram.resident_bytes() == 64);
+}
+
+TEST_CASE("an error in a worker leaves the launch") {
+  Machine machine;
+  machine.sram_bytes = 8;
+  const auto task = [](Sram& sram, Index) { sram.allocate("S", 2, 2); };
+  CHECK_THROWS_AS(machine.launch(4, task), InputError);
+}
+
+TEST_CASE("freed tiles and fresh tiles are NaN") {
+  Example e;
+  Sram sram(e.hbm);
+  const float* freed = nullptr;
+  {
+    const Tile tile = sram.load(e.input, {0, 0, 0, 2, 0, 2});
+    freed = tile.data();
+    CHECK(freed[3] == 5);
+  }
+  for (int i = 0; i < 4; ++i) CHECK(std::isnan(freed[i]));
+  const Tile reused = sram.allocate("S", 2, 2);
+  CHECK(reused.data() == freed);
+  for (int i = 0; i < 4; ++i) CHECK(std::isnan(reused(i)));
+}
+
+TEST_CASE("16-bit tensors occupy 2 bytes an element") {
+  std::vector<half> values(4, half(1.5f));
+  Hbm hbm;
+  const Tensor tensor =
+      hbm.add_input("Q", {Kind::matrix, DType::fp16, {4, 4, 2, 1}}, values.data());
+  Sram sram(hbm);
+  const Tile tile = sram.load(tensor, {0, 0, 0, 2, 0, 2});
+  CHECK(tile(1, 1) == 1.5f);
+  CHECK(sram.resident_bytes() == 8);
+}
+
+TEST_CASE("online softmax: 3, then 5, then 10") {
+  float m = -infinity, l = 0;
+  Eigen::ArrayXf three(1), five(1), ten(1);
+  three << 3;
+  five << 5;
+  ten << 10;
+  CHECK(absorb(three, m, l) == 0);
+  CHECK(l == 1);
+  const float first = absorb(five, m, l);
+  CHECK(first == doctest::Approx(0.135).epsilon(0.01));
+  const float second = absorb(ten, m, l);
+  CHECK(first * second == doctest::Approx(0.0009).epsilon(0.02));
+  CHECK(m == 10);
+  CHECK(l == doctest::Approx(std::exp(-7.) + std::exp(-5.) + 1));
+  CHECK(ten(0) == 1);
+}
+
+TEST_CASE("a row of −∞ scores stays empty; NaN and +∞ make it NaN") {
+  Eigen::ArrayXf hidden(40);  // long enough for the vectorised exp
+  hidden.setConstant(-infinity);
+  SoftmaxState state;
+  CHECK(absorb(hidden, state.m, state.l) == 0);
+  CHECK(state.m == -infinity);
+  CHECK(state.l == 0);
+  CHECK(state.lse() == -infinity);
+  CHECK((hidden == 0).all());
+  for (const float bad : {std::nanf(""), infinity})
+    for (const Index where : {0, 20, 39}) {
+      Eigen::ArrayXf scores = Eigen::ArrayXf::LinSpaced(40, -3, 3);
+      scores(where) = bad;
+      SoftmaxState poisoned;
+      absorb(scores, poisoned.m, poisoned.l);
+      CHECK(std::isnan(poisoned.lse()));
+      CHECK(std::isnan(scores(where)));
+    }
+}
+
+TEST_CASE("rows whose every logit is far below zero are ordinary rows") {
+  Eigen::ArrayXf scores(2);
+  scores << -2e30f, -2e30f;
+  SoftmaxState state;
+  absorb(scores, state.m, state.l);
+  CHECK(state.l == 2);
+  CHECK(scores(0) == 1);
+}
+
+TEST_CASE("merge: the empty state is its identity, and it is associative and commutative") {
+  const SoftmaxState a = {1.5f, 2.f}, b = {-3.f, 4.f}, c = {7.f, 0.5f}, empty;
+  const Merged same = merge(a, empty);
+  CHECK(same.state.m == a.m);
+  CHECK(same.state.l == a.l);
+  CHECK(same.weight_a == 1);
+  CHECK(same.weight_b == 0);
+  CHECK(merge(empty, empty).state.l == 0);
+  CHECK(merge(empty, empty).state.lse() == -infinity);
+  CHECK(merge(a, b).state.l == merge(b, a).state.l);
+  const SoftmaxState left = merge(merge(a, b).state, c).state;
+  const SoftmaxState right = merge(a, merge(b, c).state).state;
+  CHECK(left.m == right.m);
+  CHECK(left.l == doctest::Approx(right.l));
+  CHECK(left.lse() ==
+        doctest::Approx(std::log(2 * std::exp(1.5) + 4 * std::exp(-3.) + 0.5 * std::exp(7.))));
+}
+
+TEST_CASE("a sink is a key of weight one without a value") {
+  CHECK(sink_state(2).lse() == 2);
+  CHECK(sink_state(-infinity).l == 0);
+  CHECK(sink_weight(-infinity, -infinity) == 0);
+}
+
+TEST_CASE("ranges and tile classes agree with the oracle's mask, pair by pair, up to 12 x 12") {
+  const Index sides[] = {unbounded, -13, -8, -3, -1, 0, 1, 2, 7, 12};
+  for (Index n_q = 0; n_q <= 12; ++n_q)
+    for (Index n_k = 0; n_k <= 12; ++n_k)
+      for (const int alignment : {FLASHBOOK_BOTTOM_RIGHT, FLASHBOOK_TOP_LEFT})
+        for (const int causal : {0, 1})
+          for (const Index left : sides)
+            for (const Index right : sides) {
+              flashbook_problem p = dense_problem(1, 1, 1, n_q, n_k, 1, 1);
+              p.alignment = alignment;
+              p.causal = causal;
+              p.window_left = left;
+              p.window_right = right;
+              const AttentionProblem problem(p);
+              const Member member = problem.member(0);
+              const Band band = band_of(problem, member);
+              bool agrees = true;
+              for (Index b_r = 1; b_r <= 5; b_r += 2)
+                for (Index b_c = 1; b_c <= 4; b_c += 3)
+                  for (Index i = 0; i * b_r < n_q; ++i)
+                    for (Index j = 0; j * b_c < n_k; ++j) {
+                      const Range rows = tile_of(i, b_r, n_q), keys = tile_of(j, b_c, n_k);
+                      Index seen = 0;
+                      for (Index x = rows.first; x < rows.last; ++x)
+                        for (Index y = keys.first; y < keys.last; ++y)
+                          seen += problem.visible(member, x, y);
+                      const TileClass want = seen == 0 ? TileClass::skip
+                                             : seen == rows.size() * keys.size()
+                                                 ? TileClass::full
+                                                 : TileClass::partial;
+                      agrees = agrees && band.classify(rows, keys) == want;
+                      const Range js = tiles_touching(band.keys_seen_by(rows), b_c);
+                      agrees = agrees && (seen > 0) == (j >= js.first && j < js.last);
+                      const Range is = tiles_touching(band.rows_that_see(keys), b_r);
+                      agrees = agrees && (seen > 0) == (i >= is.first && i < is.last);
+                    }
+              CAPTURE(n_q);
+              CAPTURE(n_k);
+              CAPTURE(alignment);
+              CAPTURE(causal);
+              CAPTURE(left);
+              CAPTURE(right);
+              REQUIRE(agrees);
+            }
+}
+
+TEST_CASE("closed forms answer at once for a million tokens") {
+  flashbook_problem p = dense_problem(1, 1, 1, 1000000, 1000000, 64, 64);
+  p.causal = 1;
+  const AttentionProblem problem(p);
+  const auto start = std::chrono::steady_clock::now();
+  const Report report = closed_form(find_algorithm("three_kernel_backward"), problem, {64, 64});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  CHECK(report.visited_tiles == 2 * (15625LL * 15626 / 2));
+  CHECK(seconds.count() < 0.05);
+}
+
+TEST_CASE("an SRAM too small for any block is refused, naming the least that works") {
+  const AttentionProblem problem(dense_problem(1, 1, 1, 64, 64, 64, 64));
+  const Algorithm& forward = find_algorithm("fa2_forward");
+  const Index least = 4 * (4 * 64 + 3);  // one row of Q, O, K, V; m, l and one element of S
+  CHECK(best_blocks(forward, problem, least) == Blocks{1, 1});
+  CHECK_THROWS_WITH_AS(best_blocks(forward, problem, least - 1),
+                       doctest::Contains(std::to_string(least).c_str()), InputError);
+}
+
+TEST_CASE("an unknown algorithm is refused with the list of names") {
+  CHECK_THROWS_WITH_AS(find_algorithm("fa9"), doctest::Contains("three_kernel_backward"),
+                       InputError);
+}
+
+TEST_CASE("bounds") {
+  const double n = 4096, d = 64;
+  CHECK(forward_lower_bound({n, d, 1e9}) == 4 * n * d);
+  CHECK(forward_lower_bound({n, d, d * d}) == doctest::Approx(n * n / 5 - d * d));
+  // At M = d² both branches of the optimum are N².
+  CHECK(optimal_forward_order({n, d, d * d}) == doctest::Approx(n * n));
+  CHECK(flash_order({n, d, d * d}) == doctest::Approx(n * n));
+  CHECK(square_tiling({n, d, 3}) == infinity);
+  // No blocks of the FA2 forward move less than the bound allows.
+  const AttentionProblem problem(dense_problem(1, 1, 1, 4096, 4096, 64, 64));
+  const Algorithm& forward = find_algorithm("fa2_forward");
+  for (const Index sram : {4000, 16384, 65536, 262144, 1 << 20}) {
+    const Report best = closed_form(forward, problem, best_blocks(forward, problem, sram));
+    const double moved = static_cast<double>(best.matrix_reads() + best.matrix_writes());
+    CHECK(moved >= forward_lower_bound({n, d, static_cast<double>(sram) / 4}));
+  }
+}
