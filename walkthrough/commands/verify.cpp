@@ -144,7 +144,7 @@ json as_json(const CaseReport& report) {
 
 std::vector<CaseReport> run(const Implementations& all, const Options& options) {
   const std::vector<Case> cases = chosen_cases(options);
-  const Progress progress("verifying");
+  const flashbook::Progress progress("verifying");
   return verify_all(all, cases, options.seed,
                     [&](std::size_t done, std::size_t total, const CaseReport& latest) {
                       if (done % 16 == 0 || done == total)
