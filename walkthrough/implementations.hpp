@@ -10,10 +10,12 @@ namespace flashbook {
 
 using Implementations = std::vector<std::unique_ptr<Implementation>>;
 
-/// Every implementation this program has, the oracle first.
+/// Every implementation this program has, the oracle first. io.fa2 comes twice: with the blocks
+/// that are fastest, and with small ones, so that small problems have many tiles.
 Implementations implementations();
 
-/// The one called `name`; throws InputError listing the names there are.
-const Implementation& find_implementation(const Implementations& all, const std::string& name);
+/// The one called `name`, which may also be io.fa2 with blocks of your own: io.fa2[B_rxB_c].
+/// Throws InputError listing the names there are.
+std::unique_ptr<Implementation> find_implementation(const std::string& name);
 
 }  // namespace flashbook

@@ -63,8 +63,10 @@ std::vector<std::string_view> options_of(const AttentionProblem& problem) {
 
 std::optional<bool> should_refuse(std::string_view implementation, const AttentionProblem& problem,
                                   Pass pass) {
+  // "io.fa2[16x48]" is io.fa2 with other blocks.
+  const std::string_view family = implementation.substr(0, implementation.find('['));
   const auto row = std::find_if(table().begin(), table().end(), [&](const Row& candidate) {
-    return candidate.implementation == implementation;
+    return candidate.implementation == family;
   });
   if (row == table().end()) return std::nullopt;
   const auto& refused = pass == Pass::forward ? row->refused_forward : row->refused_backward;

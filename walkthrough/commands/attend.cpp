@@ -25,16 +25,18 @@ struct AttendResults {
   Tensor o, lse, dq, dk, dv, dbias, dsinks;
 };
 
-const Implementation& choose(const Implementations& all, const std::string& wanted,
-                             const AttentionProblem& problem, bool backward) {
-  const std::string fallback = problem.dtype() == DType::fp64 ? "oracle" : "io.fa2";
-  const Implementation& chosen = find_implementation(all, wanted.empty() ? fallback : wanted);
-  Support support = chosen.supports_forward(problem);
-  if (support && backward) support = chosen.supports_backward(problem);
+std::unique_ptr<Implementation> choose(const std::string& wanted, DType dtype) {
+  if (!wanted.empty()) return find_implementation(wanted);
+  return find_implementation(dtype == DType::fp64 ? "oracle" : "io.fa2");
+}
+
+void require_support(const Implementation& implementation, const AttentionProblem& problem,
+                     bool backward) {
+  Support support = implementation.supports_forward(problem);
+  if (support && backward) support = implementation.supports_backward(problem);
   if (!support)
-    throw InputError("--impl " + chosen.name() +
+    throw InputError("--impl " + implementation.name() +
                      " does not take this problem: " + support.reason());
-  return chosen;
 }
 
 AttendResults allocate(const AttendTensors& in, bool backward) {
@@ -81,12 +83,12 @@ void write(const AttendTensors& in, const AttendResults& out, bool backward, Out
 void attend(AttendFlags& flags) {
   if (!flags.window.empty()) flags.request.window = {flags.window[0], flags.window[1]};
   const bool backward = !flags.request.grad_o.empty();
-  const Implementations all = implementations();
-  if (!flags.implementation.empty()) find_implementation(all, flags.implementation);
+  if (!flags.implementation.empty()) find_implementation(flags.implementation);  // names first
   const AttendTensors in = load_tensors(flags.request);
-  const Implementation& implementation = choose(all, flags.implementation, in.problem, backward);
+  const auto implementation = choose(flags.implementation, in.problem.dtype());
+  require_support(*implementation, in.problem, backward);
   OutputFolder folder("--out", flags.out);
-  write(in, compute(implementation, in, backward), backward, folder);
+  write(in, compute(*implementation, in, backward), backward, folder);
   for (const std::string& file : folder.commit()) std::cout << file << '\n';
 }
 

@@ -46,12 +46,10 @@ std::vector<Case> chosen_cases(const Options& options) {
 }
 
 Implementations chosen_implementations(const Options& options) {
-  Implementations all = implementations();
-  if (options.implementation.empty()) return all;
-  find_implementation(all, options.implementation);
-  std::erase_if(all,
-                [&](const auto& candidate) { return candidate->name() != options.implementation; });
-  return all;
+  if (options.implementation.empty()) return implementations();
+  Implementations one;
+  one.push_back(find_implementation(options.implementation));
+  return one;
 }
 
 /// The largest fraction used of each gate, NaN above all.
