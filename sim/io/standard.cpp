@@ -124,7 +124,8 @@ void Standard::forward() {
 
 /// S = scale · QKᵀ, capped, biased and masked: K whole, rows of Q stream.
 void Standard::compute_scores(Sram& sram, const HeadOf& at) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   const Range keys = {0, m.n_k};
   const float slope = scores_.load_slope(sram, m, h);
   const Tile K = sram.load(hbm_.k, key_rows(m, problem_.kv_head(h), keys, problem_->d));
@@ -141,7 +142,8 @@ void Standard::compute_scores(Sram& sram, const HeadOf& at) const {
 
 /// P = softmax(S), row by row.
 void Standard::softmax(Sram& sram, const HeadOf& at) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   const SoftmaxState start =
       hbm_.sinks ? sink_state(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
   const bool writes_lse = hbm_.lse && !backward_;
@@ -162,7 +164,8 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
 
 /// O = PV: V whole, rows of P stream.
 void Standard::weigh_values(Sram& sram, const HeadOf& at) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   Tile V = sram.load(hbm_.v, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d_v));
   stream(m, [&](Range rows) {
     const Tile P = sram.load(P_, pairs(m, h, rows));
@@ -192,7 +195,8 @@ void Standard::backward() {
 
 /// dV = Σ_group PᵀdO: dV whole, rows of P and dO stream.
 void Standard::grad_values(Sram& sram, const HeadOf& at) const {
-  const auto& [m, kv_head] = at;
+  const Member& m = at.member;
+  const Index kv_head = at.head;
   Tile dV = sram.allocate("dV", m.n_k, problem_->d_v);
   dV.setZero();
   for (Index g = 0; g < problem_.group(); ++g) {
@@ -208,7 +212,8 @@ void Standard::grad_values(Sram& sram, const HeadOf& at) const {
 
 /// dP = dO Vᵀ: V whole, rows of dO stream.
 void Standard::grad_weights(Sram& sram, const HeadOf& at) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   const Tile V = sram.load(hbm_.v, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d_v));
   stream(m, [&](Range rows) {
     const Tile dO = sram.load(hbm_.grad_o, query_rows(m, h, rows, problem_->d_v));
@@ -231,7 +236,8 @@ void Standard::grad_scores(Sram& sram, Index head) const {
 
 /// D = rowsum(P ∘ dP) − dLSE;  dS = P ∘ (dP − D), 0 where P is;  returns −Σ_i e^(z − LSE_i) D_i.
 float Standard::grad_score_rows(Sram& sram, const HeadOf& at, Range rows, float sink) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   const Region vector = query_rows(m, h, rows, 1);
   const Tile P = sram.load(P_, pairs(m, h, rows));
   Tile dS = sram.load(dP_, pairs(m, h, rows)), D = sram.allocate("D", rows.size(), 1);
@@ -261,7 +267,8 @@ Tile Standard::load_grad_capped(Sram& sram, const HeadOf& at, Range rows) const 
 
 /// dQ = scale · dX K: K whole, rows of dX stream.
 void Standard::grad_queries(Sram& sram, const HeadOf& at) const {
-  const auto& [m, h] = at;
+  const Member& m = at.member;
+  const Index h = at.head;
   Tile K = sram.load(hbm_.k, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d));
   stream(m, [&](Range rows) {
     const Tile dX = load_grad_capped(sram, at, rows);
@@ -275,7 +282,8 @@ void Standard::grad_queries(Sram& sram, const HeadOf& at) const {
 
 /// dK = scale · Σ_group dXᵀQ: dK whole, rows of dX and Q stream.
 void Standard::grad_keys(Sram& sram, const HeadOf& at) const {
-  const auto& [m, kv_head] = at;
+  const Member& m = at.member;
+  const Index kv_head = at.head;
   Tile dK = sram.allocate("dK", m.n_k, problem_->d);
   dK.setZero();
   for (Index g = 0; g < problem_.group(); ++g) {

@@ -49,7 +49,7 @@ std::vector<std::string> faults_of(Output output, const Margins& m) {
   const auto say = [&](auto... parts) {
     std::ostringstream out;
     out.precision(9);
-    (out << what << ... << parts);
+    ((out << what) << ... << parts);
     faults.push_back(out.str());
   };
   if (!(m.gate1 <= 1))

@@ -81,7 +81,7 @@ void Scratch::save_offsets(const std::string& name,
                            const std::vector<std::int64_t>& offsets) const {
   NpyArray array = {NpyType::int64, {static_cast<std::int64_t>(offsets.size())}, {}};
   array.bytes.resize(offsets.size() * sizeof(std::int64_t));
-  std::memcpy(array.bytes.data(), offsets.data(), array.bytes.size());
+  if (!offsets.empty()) std::memcpy(array.bytes.data(), offsets.data(), array.bytes.size());
   write_npy(path(name), array);
 }
 

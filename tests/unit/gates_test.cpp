@@ -72,31 +72,31 @@ TEST_CASE("the three gates agree with gates.py") {
     CAPTURE(g.problem);
     CAPTURE(g.materialised);
     const Expectation expected = expectation_of(g.problem, g.materialised);
-    for (const auto& [output, largest, mean] : g.gate1) {
-      CAPTURE(name(output));
+    for (const GoldenTolerance& bound : g.gate1) {
+      CAPTURE(name(bound.output));
       double most = 0, sum = 0, count = 0;
-      for (double tolerance : expected.tolerance[output]) {
+      for (double tolerance : expected.tolerance[bound.output]) {
         most = std::max(most, tolerance);
         sum += tolerance;
         count += tolerance > 0;
       }
-      CHECK(most == close(largest));
-      CHECK(sum / count == close(mean));
+      CHECK(most == close(bound.largest));
+      CHECK(sum / count == close(bound.mean));
     }
     std::size_t limits = 0;
     for (Output output : all_outputs) limits += expected.rms_limit[output].has_value();
     CHECK(limits == g.gate2.size());
-    for (const auto& [output, limit] : g.gate2) {
-      CAPTURE(name(output));
-      CHECK(expected.rms_limit[output].value_or(0) == close(limit));
+    for (const GoldenRms& rms : g.gate2) {
+      CAPTURE(name(rms.output));
+      CHECK(expected.rms_limit[rms.output].value_or(0) == close(rms.limit));
     }
     CHECK(expected.directions.size() == g.gate3.size());
-    for (const auto& [direction, limit] : g.gate3) {
-      CAPTURE(direction);
+    for (const GoldenGain& gain : g.gate3) {
+      CAPTURE(gain.direction);
       const auto found = std::find_if(expected.directions.begin(), expected.directions.end(),
-                                      [&](const Direction& d) { return d.name == direction; });
+                                      [&](const Direction& d) { return d.name == gain.direction; });
       REQUIRE(found != expected.directions.end());
-      CHECK(found->limit == close(limit));
+      CHECK(found->limit == close(gain.limit));
     }
   }
 }

@@ -41,18 +41,19 @@ double bound_of(DType dtype) {
 void check_close(const AttentionProblem& p, const Tensors& got, const Tensors& want) {
   const auto want_all = outputs_of(p, want);
   std::size_t which = 0;
-  for (const auto& [tensor, values] : outputs_of(p, got)) {
+  for (const auto& output : outputs_of(p, got)) {
+    const Storage& values = *output.second;
     const Storage& reference = *want_all[which++].second;
     double largest = 1;
     for (Index i = 0; i < reference.size(); ++i)
       if (std::isfinite(reference[i])) largest = std::max<double>(largest, std::abs(reference[i]));
-    for (Index i = 0; i < values->size(); ++i) {
-      if ((*values)[i] == reference[i]) continue;
-      const bool close = std::abs((*values)[i] - reference[i]) <= bound_of(p.dtype()) * largest;
+    for (Index i = 0; i < values.size(); ++i) {
+      if (values[i] == reference[i]) continue;
+      const bool close = std::abs(values[i] - reference[i]) <= bound_of(p.dtype()) * largest;
       if (close) continue;
-      CAPTURE(tensor);
+      CAPTURE(output.first);
       CAPTURE(i);
-      CAPTURE((*values)[i]);
+      CAPTURE(values[i]);
       CAPTURE(reference[i]);
       CHECK(close);
       return;
