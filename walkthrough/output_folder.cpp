@@ -20,8 +20,8 @@ std::vector<fs::path> missing_folders(fs::path folder) {
 
 }  // namespace
 
-OutputFolder::OutputFolder(std::string argument, const fs::path& folder)
-    : argument_(std::move(argument)), folder_(folder) {
+OutputFolder::OutputFolder(std::string argument, fs::path folder)
+    : argument_(std::move(argument)), folder_(std::move(folder)) {
   std::error_code error;
   if (folder_.empty()) refuse("is empty");
   if (folder_.filename().empty()) folder_ = folder_.parent_path();  // a trailing slash

@@ -13,7 +13,7 @@ namespace flashbook {
 class OutputFolder {
  public:
   /// Makes the folder if need be. Throws InputError naming `argument` if it cannot be written.
-  OutputFolder(std::string argument, const std::filesystem::path& folder);
+  OutputFolder(std::string argument, std::filesystem::path folder);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;

@@ -9,13 +9,16 @@
 namespace flashbook::io {
 namespace {
 
-/// Block sizes worth trying for n rows, largest first.
+constexpr Index largest_tried_singly = 1024;
+
+/// Block sizes to try for n rows, largest first: all up to 1,024, and of the larger ones, which no
+/// real SRAM holds, a few to each number of tiles.
 std::vector<Index> sizes(Index n) {
   std::vector<Index> tried;
-  for (Index b = 1; b <= std::min<Index>(n, 128); ++b) tried.push_back(b);
-  for (double b = 128; b < static_cast<double>(n); b *= 1.19) {
-    const Index tiles = (n + static_cast<Index>(b) - 1) / static_cast<Index>(b);
-    tried.push_back(static_cast<Index>(b));
+  for (Index b = 1; b <= std::min(n, largest_tried_singly); ++b) tried.push_back(b);
+  for (Index b = largest_tried_singly; b < n; b += b / 5) {
+    const Index tiles = (n + b - 1) / b;
+    tried.push_back(b);
     tried.push_back((n + tiles - 1) / tiles);  // as many tiles, evenly filled
   }
   tried.push_back(std::max<Index>(n, 1));

@@ -18,7 +18,7 @@ Index input_bytes(const AttentionProblem& problem) {
 
 /// Q and dO in the input type; LSE and D.
 Index query_side(const AttentionProblem& problem, Index rows) {
-  return rows * (problem->d + problem->d_v) * input_bytes(problem) + 2 * 4 * rows;
+  return rows * (problem->d + problem->d_v) * input_bytes(problem) + Index{2 * 4} * rows;
 }
 
 /// K and V.
@@ -28,7 +28,7 @@ Index key_side(const AttentionProblem& problem, Index keys) {
 
 /// S (then P) and dP (then dS); the soft-cap's slope; the bias.
 Index recomputed(const AttentionProblem& problem, const Blocks& tile) {
-  return (problem->softcap > 0 ? 3 : 2) * 4 * tile.rows * tile.columns +
+  return Index{problem->softcap > 0 ? 12 : 8} * tile.rows * tile.columns +
          bias_bytes(problem, tile, input_bytes(problem));
 }
 

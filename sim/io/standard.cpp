@@ -59,7 +59,7 @@ class Standard {
  private:
   /// A workspace [members, H_q, N_q, N_k] in the problem's dtype.
   Tensor add_pairs(const char* name);
-  Region pairs(const Member& m, Index head, Range rows) const {
+  static Region pairs(const Member& m, Index head, Range rows) {
     return {m.index, head, rows.first, rows.size(), 0, m.n_k};
   }
   template <class Task>

@@ -283,10 +283,12 @@ Data::Data(const ProblemSpec& spec, std::uint64_t seed)
   fill(v_, seen.keys, [&](const Place& at) { return source.v(at); });
   fill(grad_o_, seen.queries, [&](const Place& at) { return source.grad_o(at); });
   if (fields_.has_bias) fill_bias(bias_, spec.problem, source);
-  for (Index i = 0; i < alibi_.layout().size(); ++i)  // 2^(−8(h+1)/H_q), other members steeper
-    alibi_.set(i, std::exp2(-8.0 * static_cast<double>(i % fields_.heads_q + 1) /
-                            static_cast<double>(fields_.heads_q)) *
-                      (1 + 0.25 * static_cast<double>(i / fields_.heads_q)));
+  for (Index i = 0; i < alibi_.layout().size(); ++i) {  // 2^(−8(h+1)/H_q), other members steeper
+    const Index member = i / fields_.heads_q, head = i % fields_.heads_q;
+    alibi_.set(
+        i, std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(fields_.heads_q)) *
+               (1 + 0.25 * static_cast<double>(member)));
+  }
   for (Index i = 0; i < sinks_.layout().size(); ++i)
     sinks_.set(i, source.sink(static_cast<std::uint64_t>(i)));
   for (Index i = 0; i < grad_lse_.layout().size(); ++i)

@@ -75,7 +75,7 @@ struct Margins {
 
 /// `may_be_nan`: elements that NaN may have reached although no pair of theirs sees it; empty:
 /// none.
-Margins judge(const Expectation& expectation, Output output, const std::array<Index, 4>& shape,
+Margins judge(const Expectation& expected, Output output, const std::array<Index, 4>& sizes,
               const std::vector<double>& got, const std::vector<char>& may_be_nan);
 
 /// Which elements NaN may reach in an implementation that lets it spread within `tile`: those of

@@ -85,7 +85,7 @@ PerOutput<std::vector<char>> nan_reach(const AttentionProblem& problem, const In
     }
   PerOutput<std::vector<char>> may_be_nan;
   for (Output output : all_outputs)
-    for (double count : reach[output]) may_be_nan[output].push_back(count > 0);
+    for (double count : reach[output]) may_be_nan[output].push_back(count > 0 ? 1 : 0);
   return may_be_nan;
 }
 

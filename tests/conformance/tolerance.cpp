@@ -16,8 +16,8 @@ Pairs error_of_scores(const HeadTerms& t, const Arithmetic& a, const Pairs& e_c)
 Pairs error_of_capped(const HeadTerms& t, const Arithmetic& a) {
   const Pairs products = (t.Q.cwiseAbs() * t.K.cwiseAbs().transpose()).array();
   const double gamma_d = a.gamma(static_cast<double>(t.d()));
-  const Pairs e_x = std::abs(t.scale) * (gamma_d + 2 * a.w()) * products +
-                    (4 * a.upsilon + 2 * a.w()) * t.x.abs();
+  Pairs e_x = std::abs(t.scale) * (gamma_d + 2 * a.w()) * products +
+              (4 * a.upsilon + 2 * a.w()) * t.x.abs();
   if (t.cap == 0) return e_x;
   return (t.h + e_x / t.cap).min(1.0) * e_x + (a.eps_tanh + 4 * a.upsilon + a.w()) * t.c.abs();
 }

@@ -49,8 +49,8 @@ Run Scratch::flashbook(const std::string& arguments) const {
                               arguments + " >'" + (outside / "out").string() + "' 2>'" +
                               (outside / "err").string() + "'";
   const int status = std::system(command.c_str());
-  const Run run = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(outside / "out"),
-                   contents(outside / "err")};
+  Run run = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(outside / "out"),
+             contents(outside / "err")};
   fs::remove_all(outside);
   return run;
 }
