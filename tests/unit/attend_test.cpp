@@ -10,6 +10,7 @@
 namespace flashbook {
 namespace {
 
+using test::check_refused;
 using test::Run;
 using test::Scratch;
 
@@ -44,24 +45,6 @@ struct Tensors : Scratch {
 const std::string qkv = "attend --q q.npy --k k.npy --v v.npy --out out ";
 const std::string packed =
     "attend --q packed_q.npy --k packed_k.npy --v packed_v.npy --out out --cu-seqlens-q cu_q.npy ";
-
-/// `arguments` end in one sentence that holds `what`, status 2, and nothing written.
-void check_refused(const Scratch& scratch, const std::string& arguments,
-                   const std::vector<std::string>& what) {
-  CAPTURE(arguments);
-  const std::vector<std::string> before = scratch.listing();
-  const Run run = scratch.flashbook(arguments);
-  CAPTURE(run.err);
-  CHECK(run.status == 2);
-  CHECK(run.out.empty());
-  CHECK(run.err.rfind("flashbook: ", 0) == 0);
-  CHECK(run.err.find('\n') == run.err.size() - 1);
-  for (const std::string& part : what) {
-    CAPTURE(part);
-    CHECK(run.err.find(part) != std::string::npos);
-  }
-  CHECK(scratch.listing() == before);
-}
 
 TEST_CASE("attend writes outputs of Q's rank and layout") {
   const Tensors t;

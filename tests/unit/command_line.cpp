@@ -1,5 +1,6 @@
 #include "tests/unit/command_line.hpp"
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -95,6 +96,23 @@ std::vector<std::string> Scratch::listing() const {
     names.push_back(fs::relative(entry.path(), folder_).string());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void check_refused(const Scratch& scratch, const std::string& arguments,
+                   const std::vector<std::string>& parts) {
+  CAPTURE(arguments);
+  const std::vector<std::string> before = scratch.listing();
+  const Run run = scratch.flashbook(arguments);
+  CAPTURE(run.err);
+  CHECK(run.status == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.rfind("flashbook: ", 0) == 0);
+  CHECK(run.err.find('\n') == run.err.size() - 1);
+  for (const std::string& part : parts) {
+    CAPTURE(part);
+    CHECK(run.err.find(part) != std::string::npos);
+  }
+  CHECK(scratch.listing() == before);
 }
 
 }  // namespace flashbook::test

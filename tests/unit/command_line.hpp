@@ -37,4 +37,8 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
+/// `arguments` end in one sentence that holds each of `parts`, status 2, and nothing written.
+void check_refused(const Scratch& scratch, const std::string& arguments,
+                   const std::vector<std::string>& parts);
+
 }  // namespace flashbook::test

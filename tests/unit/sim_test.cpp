@@ -1,10 +1,9 @@
 // `sim traffic` as a user calls it.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "command_line.hpp"
+#include "tests/unit/command_line.hpp"
 
 using flashbook::test::Run;
 using flashbook::test::Scratch;
@@ -19,12 +18,7 @@ nlohmann::json traffic(const std::string& arguments) {
 }
 
 void check_refused(const std::string& arguments, const std::string& naming) {
-  CAPTURE(arguments);
-  const Run run = Scratch().flashbook("sim traffic " + arguments);
-  CHECK(run.status == 2);
-  CHECK(run.out.empty());
-  CHECK(run.err.find(naming) != std::string::npos);
-  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  flashbook::test::check_refused(Scratch(), "sim traffic " + arguments, {naming});
 }
 
 }  // namespace

@@ -34,11 +34,7 @@ TEST_CASE("verify: cases by name, as JSON") {
 TEST_CASE("verify: bad input is one sentence, status 2") {
   const Scratch scratch;
   const auto complains = [&](const std::string& arguments, const std::string& part) {
-    const Run run = scratch.flashbook("verify " + arguments);
-    CAPTURE(run.err);
-    CHECK(run.status == 2);
-    CHECK(run.out.empty());
-    CHECK(run.err.find(part) != std::string::npos);
+    flashbook::test::check_refused(scratch, "verify " + arguments, {part});
   };
   complains("--impl nobody", "pass one of oracle");
   complains("--case 'x*'", "there are data/*");

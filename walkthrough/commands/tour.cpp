@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -152,13 +154,13 @@ io::Report count(const std::string& name, Index n, const io::Blocks& blocks) {
                             : io::closed_form(algorithm, problem, blocks);
 }
 
-void write_picture(const std::string& file, const Plot& plot) {
-  std::ofstream out(file);
-  if (!(out << svg(plot) << std::flush))
-    throw InputError("--svg '" + file +
-                     "' cannot be written: pass a file in a folder you may "
-                     "write to");
-  std::cout << "The same as a picture: " << file << "\n";
+/// Before the work begins: whether the picture will find its place.
+void require_writable(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (file.filename().empty() || std::filesystem::is_directory(file) ||
+      ::access(folder.c_str(), W_OK) != 0)
+    throw InputError("--svg '" + file.string() +
+                     "' cannot be written: pass a file in a folder you may write to");
 }
 
 void count_traffic(const std::string& svg_file) {
@@ -190,7 +192,8 @@ void count_traffic(const std::string& svg_file) {
             << " KiB of fast memory (an A100's SM).\n\n"
             << table(rows) << "\n"
             << in_characters(plot) << "\n";
-  write_picture(svg_file, plot);
+  std::ofstream(svg_file) << svg(plot);
+  std::cout << "The same as a picture: " << svg_file << "\n";
 }
 
 // ---- 3. Real tensors ----
@@ -249,16 +252,22 @@ bool verify_layer(const RealLayer& layer, const Progress& progress) {
   return passed;
 }
 
-bool verify_real_tensors(const std::filesystem::path& folder) {
+std::vector<RealLayer> load_layers(const std::filesystem::path& folder) {
+  std::vector<RealLayer> layers;
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32})
+    for (const char* layer : {"layer0", "layer5"})
+      layers.push_back(load_layer(folder, layer, dtype));
+  return layers;
+}
+
+bool verify_real_tensors(const std::vector<RealLayer>& layers) {
   heading("3. Every implementation on the tensors of a real transformer");
   std::cout
       << "Q, K, V of MiniLM (12 heads, d = 32) reading the first page of Moby-Dick; dO random.\n"
          "Shown: the largest error as a fraction of what three gates allow. Below 1 passes.\n\n";
   const Progress progress("verifying");
   bool passed = true;
-  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32})
-    for (const char* layer : {"layer0", "layer5"})
-      passed = verify_layer(load_layer(folder, layer, dtype), progress) && passed;
+  for (const RealLayer& layer : layers) passed = verify_layer(layer, progress) && passed;
   std::cout << (passed ? "All of them agree with the oracle.\n"
                        : "NOT all of them agree with the oracle.\n");
   return passed;
@@ -275,9 +284,11 @@ void what_next() {
 }
 
 void tour(const TourFlags& flags) {
+  require_writable(flags.svg);
+  const std::vector<RealLayer> layers = load_layers(flags.data);
   step_example();
   count_traffic(flags.svg);
-  const bool passed = verify_real_tensors(flags.data);
+  const bool passed = verify_real_tensors(layers);
   what_next();
   if (!passed) throw CLI::RuntimeError(1);
 }

@@ -1,0 +1,38 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/command_line.hpp"
+#include "tests/unit/smoke_cases.hpp"
+
+namespace flashbook {
+namespace {
+
+using test::check_refused;
+using test::Run;
+using test::Scratch;
+
+#ifndef FLASHBOOK_SANITIZED  // the same code runs in other tests, in less time
+TEST_CASE("tour: steps, counts, draws and verifies") {
+  const Scratch scratch;
+  const Run run = scratch.flashbook("tour --svg traffic.svg");
+  CHECK_MESSAGE(run.status == 0, run.err);
+  CHECK(run.err.empty());
+  for (const char* part : {"0.0009", "closed form", "running it", "layer5 fp32",
+                           "All of them agree with the oracle."}) {
+    CAPTURE(part);
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+  CHECK(scratch.listing() == std::vector<std::string>{"traffic.svg"});
+}
+#endif
+
+TEST_CASE("tour and list: bad input is refused before the work begins") {
+  const Scratch scratch;
+  check_refused(scratch, "tour --svg nowhere/traffic.svg", {"--svg", "nowhere", "write"});
+  check_refused(scratch, "tour --svg .", {"--svg", "'.'", "write"});
+  check_refused(scratch, "tour --data nowhere", {"--data", "nowhere", "pass a readable .npy"});
+  check_refused(scratch, "tour --frobnicate", {"--frobnicate", "--help"});
+  check_refused(scratch, "list oracle", {"oracle", "--help"});
+}
+
+}  // namespace
+}  // namespace flashbook
