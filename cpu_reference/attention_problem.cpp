@@ -54,6 +54,15 @@ void check_sizes(const flashbook_problem& p) {
                "if a layout was swapped, tokens and heads may have changed places"));
 }
 
+/// Kernels compute in fp32, in fp64 problems in fp64; numbers must mean something there.
+const char* computed_type(const flashbook_problem& p) {
+  return p.dtype == FLASHBOOK_FP64 ? "fp64" : "fp32";
+}
+
+double in_computed_type(const flashbook_problem& p, double x) {
+  return p.dtype == FLASHBOOK_FP64 ? x : static_cast<double>(static_cast<float>(x));
+}
+
 void check_options(const flashbook_problem& p) {
   require(p.dtype >= FLASHBOOK_FP16 && p.dtype <= FLASHBOOK_FP64,
           text("dtype is ", p.dtype, ": pass one of fp16, bf16, fp32, fp64"));
@@ -66,14 +75,18 @@ void check_options(const flashbook_problem& p) {
   check_switch("has_bias", p.has_bias);
   check_switch("has_sinks", p.has_sinks);
   check_switch("has_dlse", p.has_dlse);
-  require(std::isfinite(p.scale), text("scale is ", p.scale, ": pass a finite number"));
-  require(std::isfinite(p.softcap) && p.softcap >= 0,
-          text("softcap is ", p.softcap, ": pass a finite number above 0, or 0 for no cap"));
+  require(std::isfinite(in_computed_type(p, p.scale)),
+          text("scale is ", p.scale, ": pass a number that is finite in ", computed_type(p)));
+  const double softcap = in_computed_type(p, p.softcap);
+  require(std::isfinite(softcap) && softcap >= 0 && (softcap > 0) == (p.softcap != 0),
+          text("softcap is ", p.softcap, ": pass a number that is finite and above 0 in ",
+               computed_type(p), ", or 0 for no cap"));
 }
 
 void check_window_side(const char* field, std::int64_t side) {
-  require(side == unbounded || std::abs(side) < largest,
-          text(field, " is ", side, ": pass a number of keys below 2^60, or unbounded (inf)"));
+  require(side == unbounded || (-largest < side && side < largest),
+          text(field, " is ", side,
+               ": pass a number of keys between -2^60 and 2^60, or unbounded (inf)"));
 }
 
 struct Dimension {
@@ -155,6 +168,10 @@ void check_bias(const flashbook_problem& p) {
     dimensions.push_back({p.bias_shape[axis], p.bias_strides[axis]});
   }
   check_reach("bias", dimensions);
+  double elements = 1;
+  for (const Dimension& dimension : dimensions) elements *= static_cast<double>(dimension.size);
+  require(elements < static_cast<double>(largest),
+          "the bias has 2^60 elements or more, and so would its gradient: broadcast an axis of it");
 }
 
 void check_offsets(const char* field, const std::vector<std::int64_t>& offsets,

@@ -70,7 +70,7 @@ struct Properties {
   bool deterministic_dq = true, deterministic_dkv = true;
 };
 
-/// One way to compute attention, forward and backward.
+/// One way to compute attention, forward and backward. Several threads may call one object at once.
 class Implementation {
  public:
   virtual ~Implementation() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu_reference/parallel.hpp"
 #include "cpu_reference/slack.hpp"
 
 namespace flashbook {
@@ -55,7 +56,8 @@ Matrix<Real> load_bias(const AttentionProblem& problem, const Inputs& inputs, co
       }
       if (problem->has_bias)
         sum = static_cast<Real>(bias(member.batch, head, member.first_q + i, member.first_k + j));
-      if (has_alibi) sum -= slope * static_cast<Real>(std::abs(i + member.diagonal - j));
+      if (has_alibi && sum != minus_infinity<Real>)
+        sum -= slope * static_cast<Real>(std::abs(i + member.diagonal - j));
     }
   return added;
 }
@@ -70,15 +72,14 @@ class Pass {
     const auto& p = problem_.fields();
     const TensorView<T> O(static_cast<T*>(outputs.o), p.o, p.d_v);
     auto* lse = static_cast<Accumulator<T>*>(outputs.lse);
-#pragma omp parallel for collapse(2) schedule(dynamic)
-    for (Index b = 0; b < p.members; ++b)
-      for (Index h = 0; h < p.heads_q; ++h) {
-        const Member m = problem_.member(b);
-        const auto out = flashbook::forward<Stored>(load_head<Real>(problem_, in_, m, h));
-        store_rows(out.O, O, m.batch, h, m.first_q);
-        Accumulator<T>* lse_row = lse + (m.batch * p.heads_q + h) * p.n_q + m.first_q;
-        for (Index i = 0; i < m.n_q; ++i) lse_row[i] = static_cast<Accumulator<T>>(out.lse(i));
-      }
+    parallel_for(p.members * p.heads_q, [&](Index task) {
+      const Member m = problem_.member(task / p.heads_q);
+      const Index h = task % p.heads_q;
+      const auto out = flashbook::forward<Stored>(load_head<Real>(problem_, in_, m, h));
+      store_rows(out.O, O, m.batch, h, m.first_q);
+      Accumulator<T>* lse_row = lse + (m.batch * p.heads_q + h) * p.n_q + m.first_q;
+      for (Index i = 0; i < m.n_q; ++i) lse_row[i] = static_cast<Accumulator<T>>(out.lse(i));
+    });
     fill_slack(problem_, outputs);
   }
 
@@ -86,18 +87,16 @@ class Pass {
     const auto& p = problem_.fields();
     std::vector<Real> dbias(static_cast<std::size_t>(problem_.bias_size()));
     std::vector<Real> dsinks(static_cast<std::size_t>(p.has_sinks ? p.heads_q : 0));
-    // `ordered`: sums over heads and members are taken in one order, so that they repeat.
-#pragma omp parallel for collapse(2) schedule(static, 1) ordered
-    for (Index b = 0; b < p.members; ++b)
-      for (Index kv_head = 0; kv_head < p.heads_kv; ++kv_head) {
-        const Member m = problem_.member(b);
-        const std::vector<HeadGradients<Real>> group =
-            backward_of_group(m, kv_head, cotangents, gradients);
-#pragma omp ordered
-        for (Index g = 0; g < problem_.group(); ++g)
-          add_shared(m, kv_head * problem_.group() + g, group[static_cast<std::size_t>(g)], dbias,
-                     dsinks);
-      }
+    const auto member_of = [&](Index task) { return problem_.member(task / p.heads_kv); };
+    parallel_for_ordered(
+        p.members * p.heads_kv,
+        [&](Index task) {
+          return backward_of_group(member_of(task), task % p.heads_kv, cotangents, gradients);
+        },
+        [&](Index task, const std::vector<HeadGradients<Real>>& group) {
+          Index head = task % p.heads_kv * problem_.group();
+          for (const auto& grad : group) add_shared(member_of(task), head++, grad, dbias, dsinks);
+        });
     round_into(dbias, gradients.bias);
     round_into(dsinks, gradients.sinks);
     fill_slack(problem_, gradients);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "cpu_reference/error.hpp"
 
@@ -121,9 +122,10 @@ std::int64_t parse_window_side(const char* side, const std::string& text) {
   std::int64_t keys = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, keys);
-  if (error != std::errc{} || rest != end || std::abs(keys) >= (std::int64_t{1} << 60))
+  constexpr std::int64_t limit = std::int64_t{1} << 60;
+  if (error != std::errc{} || rest != end || keys <= -limit || keys >= limit)
     throw InputError(std::string("--window's ") + side + " side is '" + text +
-                     "': pass a whole number of keys below 2^60, or inf for no limit");
+                     "': pass a whole number of keys between -2^60 and 2^60, or inf for no limit");
   return keys;
 }
 
@@ -143,15 +145,21 @@ void set_mask(const AttendRequest& request, flashbook_problem& p) {
   }
 }
 
+std::string shown(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 void set_score(const AttendRequest& request, flashbook_problem& p) {
   if (request.scale) p.scale = *request.scale;
   if (!std::isfinite(p.scale))
-    throw InputError("--scale is " + std::to_string(p.scale) +
+    throw InputError("--scale is " + shown(p.scale) +
                      ": pass a finite number, or leave it out for 1/sqrt(d)");
   if (!request.softcap) return;
   p.softcap = *request.softcap;
   if (!std::isfinite(p.softcap) || p.softcap <= 0)
-    throw InputError("--softcap is " + std::to_string(p.softcap) +
+    throw InputError("--softcap is " + shown(p.softcap) +
                      ": pass a finite number above 0, or leave it out for no cap");
 }
 
@@ -186,7 +194,10 @@ std::vector<std::int64_t> read_members(const std::string& flag, const std::strin
                                        std::int64_t tokens) {
   std::vector<std::int64_t> offsets = read_offsets(flag, file);
   if (offsets.empty() || offsets.front() != 0)
-    throw InputError(flag + " must start with 0 and have one entry more than there are sequences");
+    throw InputError(flag +
+                     (offsets.empty() ? std::string(" is empty")
+                                      : " starts at " + std::to_string(offsets.front())) +
+                     ": it must start with 0 and have one entry more than there are sequences");
   for (std::size_t b = 1; b < offsets.size(); ++b)
     if (offsets[b] < offsets[b - 1])
       throw InputError(flag + " decreases from " + std::to_string(offsets[b - 1]) + " to " +
@@ -235,8 +246,10 @@ AttendTensors load_tensors(const AttendRequest& request) {
                        ": with --cu-seqlens-q the batch dimension must be 1 or left out");
     members_q = read_members("--cu-seqlens-q", request.cu_seqlens_q, p.n_q);
     members_k = read_members("--cu-seqlens-k", request.cu_seqlens_k, p.n_k);
-    require_equal("--cu-seqlens-k", "entries", static_cast<std::int64_t>(members_k.size()),
-                  "--cu-seqlens-q", static_cast<std::int64_t>(members_q.size()));
+    if (members_k.size() != members_q.size())
+      throw InputError("--cu-seqlens-k has " + std::to_string(members_k.size()) +
+                       " entries and --cu-seqlens-q " + std::to_string(members_q.size()) +
+                       ": both must have one more than there are sequences");
     p.packed = 1;
     p.members = static_cast<std::int64_t>(members_q.size()) - 1;
   }

@@ -26,7 +26,26 @@ std::string help_of(const CLI::App& app) {
   return "see '" + command + " --help'";
 }
 
+/// An unset shell variable must not pass for a flag that was left out.
+void refuse_empty_arguments(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.empty())
+      throw flashbook::InputError(std::string(argv[i - 1]) +
+                                  " is given an empty value: give it one, or leave the flag out");
+    if (argument.rfind("--", 0) == 0 && argument.back() == '=')
+      throw flashbook::InputError(argument + " has no value: give it one, or leave the flag out");
+  }
+}
+
+/// Whoever reads the output must learn that it is not whole.
+int checked(int status) {
+  if (std::cout.flush()) return status;
+  return complain("the output could not be written: is the disk full, or the pipe closed?");
+}
+
 int run(int argc, char** argv) {
+  refuse_empty_arguments(argc, argv);
   CLI::App app("FlashAttention you can read, run, count and check.", "flashbook");
   app.require_subcommand(0, 1);
   flashbook::add_tour(app);
@@ -36,13 +55,13 @@ int run(int argc, char** argv) {
   flashbook::add_verify(app);
   try {
     app.parse(argc, argv);
-    if (!app.get_subcommands().empty()) return 0;
+    if (!app.get_subcommands().empty()) return checked(0);
     std::cerr << app.help();
     return bad_input;
   } catch (const CLI::RuntimeError& status) {
-    return status.get_exit_code();
+    return checked(status.get_exit_code());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return checked(app.exit(error));  // --help
     return complain(std::string(error.what()) + "; " + help_of(app));
   }
 }

@@ -8,27 +8,26 @@
 
 namespace flashbook {
 
-/// A folder that receives all of its files or none: they are staged beside their place and moved
-/// there by commit(). Without it, everything made is removed again, folders included.
+/// A folder that receives all of its files or, as far as a file system can promise, none: they are
+/// staged inside it and then moved to their place. On failure everything made is removed again,
+/// folders included.
 class OutputFolder {
  public:
-  /// Makes the folder if need be. Throws InputError naming `argument` if it cannot be written.
+  /// Makes nothing yet. Throws InputError naming `argument` if the folder cannot be written.
   OutputFolder(std::string argument, std::filesystem::path folder);
-  ~OutputFolder();
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
 
-  void add(const std::string& file, const NpyArray& array);
-  /// Moves the files to their place and returns their paths.
-  std::vector<std::string> commit();
+  struct File {
+    std::string name;
+    NpyArray array;
+  };
+  /// Returns the paths of what it wrote. Throws InputError.
+  std::vector<std::string> write(const std::vector<File>& files) const;
 
  private:
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::string argument_;
-  std::filesystem::path folder_, staging_;
-  std::vector<std::filesystem::path> made_;  // folders that did not exist, innermost first
-  std::vector<std::string> files_;
+  std::filesystem::path folder_;
 };
 
 }  // namespace flashbook

@@ -188,6 +188,11 @@ TEST_CASE("attend refuses bad options") {
   check_refused(t, qkv + "--window nan 0", {"--window", "nan"});
   check_refused(t, qkv + "--window 1.5 0", {"--window", "1.5", "whole number"});
   check_refused(t, qkv + "--window 99999999999999999999 0", {"--window", "2^60"});
+  check_refused(t, qkv + "--window -9223372036854775808 inf", {"--window", "left", "2^60"});
+  check_refused(t, qkv + "--scale 1e300", {"scale is 1e+300", "fp32"});
+  check_refused(t, qkv + "--softcap 1e-46", {"softcap is 1e-46", "above 0 in fp32"});
+  check_refused(t, qkv + "--causal ''", {"--causal", "empty"});
+  check_refused(t, qkv + "--do=", {"--do=", "no value"});
   check_refused(t, qkv + "--causal yes", {"--causal", "bottom-right", "top-left"});
   check_refused(t, qkv + "--causal top-left --align bottom-right", {"--align", "one alignment"});
   check_refused(t, qkv + "--impl nobody", {"--impl", "nobody", "oracle"});
@@ -204,6 +209,50 @@ TEST_CASE("a folder in a file's place, or a refusal after --out was made, leaves
   check_refused(t, qkv, {"--out", "lse.npy"});
   check_refused(t, "attend --q q.npy --k k.npy --v v.npy --out new/deep --dtype fp64 --impl io.fa2",
                 {"--impl io.fa2", "fp64"});
+}
+
+TEST_CASE("without enough memory attend says so, and leaves nothing behind") {
+  const Scratch scratch;
+  scratch.save("long.npy", {1, 30000, 1, 1});
+  const std::vector<std::string> before = scratch.listing();
+  for (const char* implementation : {"oracle", "standard", "io.standard"}) {
+    const Run run = scratch.shell("ulimit -v 1000000; exec '" FLASHBOOK_PROGRAM
+                                  "' attend --q long.npy --k long.npy --v long.npy --out out "
+                                  "--impl " +
+                                  std::string(implementation));
+    CAPTURE(run.err);
+    CHECK(run.status == 2);
+    CHECK(run.err.find("not enough memory") != std::string::npos);
+    CHECK(scratch.listing() == before);
+  }
+}
+
+TEST_CASE("output that cannot be written is an error") {
+  CHECK(Scratch().shell("'" FLASHBOOK_PROGRAM "' list > /dev/full").status == 2);
+}
+
+TEST_CASE(
+    "windows with negative sides, alignment without causal, and layouts give oracle's values") {
+  const Tensors t;
+  t.save("q_bhnd.npy", {2, 4, 5, 8});
+  t.save("k_bhnd.npy", {2, 2, 7, 8});
+  t.save("v_bhnd.npy", {2, 2, 7, 6});
+  const std::string bhnd = "attend --q q_bhnd.npy --k k_bhnd.npy --v v_bhnd.npy --layout bhnd ";
+  for (const std::string& flags :
+       {std::string("attend --q q.npy --k k.npy --v v.npy --window 3 -1 "),
+        std::string("attend --q q.npy --k k.npy --v v.npy --alibi slopes.npy --align top-left "),
+        bhnd + "--causal bottom-right "}) {
+    CAPTURE(flags);
+    CHECK(t.flashbook(flags + "--out exact --impl oracle").status == 0);
+    CHECK(t.flashbook(flags + "--out blocked --impl 'io.fa2[2x3]'").status == 0);
+    for (const char* file : {"o.npy", "lse.npy"}) {
+      const auto exact = values<float>(read_npy(t.path("exact") / file));
+      const auto blocked = values<float>(read_npy(t.path("blocked") / file));
+      REQUIRE(exact.size() == blocked.size());
+      for (std::size_t i = 0; i < exact.size(); ++i)
+        CHECK((exact[i] == blocked[i] || std::abs(exact[i] - blocked[i]) < 1e-6));
+    }
+  }
 }
 
 TEST_CASE("an unknown verb names itself; no verb shows the help") {

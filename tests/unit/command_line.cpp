@@ -44,11 +44,15 @@ Scratch::~Scratch() {
 }
 
 Run Scratch::flashbook(const std::string& arguments) const {
+  return shell("'" FLASHBOOK_PROGRAM "' " + arguments);
+}
+
+Run Scratch::shell(const std::string& user_command) const {
   const fs::path outside = folder_.string() + ".output";
   fs::create_directory(outside);
-  const std::string command = "cd '" + folder_.string() + "' && '" FLASHBOOK_PROGRAM "' " +
-                              arguments + " >'" + (outside / "out").string() + "' 2>'" +
-                              (outside / "err").string() + "'";
+  const std::string command = "cd '" + folder_.string() + "' && (" + user_command + ") >'" +
+                              (outside / "out").string() + "' 2>'" + (outside / "err").string() +
+                              "'";
   const int status = std::system(command.c_str());
   Run run = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(outside / "out"),
              contents(outside / "err")};

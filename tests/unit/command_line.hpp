@@ -24,6 +24,7 @@ class Scratch {
 
   /// Runs `flashbook arguments` through the shell.
   Run flashbook(const std::string& arguments) const;
+  Run shell(const std::string& command) const;
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
   /// Saves a tensor of distinct values around 0; the element type is fp32 unless given.
   void save(const std::string& name, std::vector<std::int64_t> shape,

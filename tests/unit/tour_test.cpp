@@ -30,6 +30,10 @@ TEST_CASE("tour and list: bad input is refused before the work begins") {
   check_refused(scratch, "tour --svg nowhere/traffic.svg", {"--svg", "nowhere", "write"});
   check_refused(scratch, "tour --svg .", {"--svg", "'.'", "write"});
   check_refused(scratch, "tour --data nowhere", {"--data", "nowhere", "pass a readable .npy"});
+  scratch.save("minilm_layer0_q.npy", {1, 6, 2, 4});
+  scratch.save("minilm_layer0_k.npy", {1, 6, 2, 3});
+  scratch.save("minilm_layer0_v.npy", {1, 6, 2, 4});
+  check_refused(scratch, "tour --data .", {"--data '.'", "--k has 3 channels"});
   check_refused(scratch, "tour --frobnicate", {"--frobnicate", "--help"});
   check_refused(scratch, "list oracle", {"oracle", "--help"});
 }

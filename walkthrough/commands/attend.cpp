@@ -68,16 +68,19 @@ AttendResults compute(const Implementation& implementation, const AttendTensors&
   return out;
 }
 
-void write(const AttendTensors& in, const AttendResults& out, bool backward, OutputFolder& folder) {
+std::vector<OutputFolder::File> files_of(const AttendTensors& in, const AttendResults& out,
+                                         bool backward) {
   const DType dtype = in.problem.dtype();
-  folder.add("o.npy", to_npy(out.o, dtype));
-  folder.add("lse.npy", to_npy(out.lse, dtype == DType::fp64 ? dtype : DType::fp32));
-  if (!backward) return;
-  folder.add("dq.npy", to_npy(out.dq, dtype));
-  folder.add("dk.npy", to_npy(out.dk, dtype));
-  folder.add("dv.npy", to_npy(out.dv, dtype));
-  if (in.problem->has_bias) folder.add("dbias.npy", to_npy(out.dbias, dtype));
-  if (in.problem->has_sinks) folder.add("dsinks.npy", to_npy(out.dsinks, dtype));
+  std::vector<OutputFolder::File> files = {
+      {"o.npy", to_npy(out.o, dtype)},
+      {"lse.npy", to_npy(out.lse, dtype == DType::fp64 ? dtype : DType::fp32)}};
+  if (!backward) return files;
+  files.push_back({"dq.npy", to_npy(out.dq, dtype)});
+  files.push_back({"dk.npy", to_npy(out.dk, dtype)});
+  files.push_back({"dv.npy", to_npy(out.dv, dtype)});
+  if (in.problem->has_bias) files.push_back({"dbias.npy", to_npy(out.dbias, dtype)});
+  if (in.problem->has_sinks) files.push_back({"dsinks.npy", to_npy(out.dsinks, dtype)});
+  return files;
 }
 
 void attend(AttendFlags& flags) {
@@ -87,9 +90,10 @@ void attend(AttendFlags& flags) {
   const AttendTensors in = load_tensors(flags.request);
   const auto implementation = choose(flags.implementation, in.problem.dtype());
   require_support(*implementation, in.problem, backward);
-  OutputFolder folder("--out", flags.out);
-  write(in, compute(*implementation, in, backward), backward, folder);
-  for (const std::string& file : folder.commit()) std::cout << file << '\n';
+  const OutputFolder folder("--out", flags.out);
+  const AttendResults out = compute(*implementation, in, backward);
+  for (const std::string& file : folder.write(files_of(in, out, backward)))
+    std::cout << file << '\n';
 }
 
 void add_tensors(CLI::App& verb, AttendRequest& request) {

@@ -11,6 +11,7 @@
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form.hpp"
 #include "tests/conformance/suite.hpp"
+#include "walkthrough/attend_tensors.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/number_table.hpp"
@@ -200,20 +201,25 @@ void count_traffic(const std::string& svg_file) {
 
 struct RealLayer {
   std::string name;
-  AttentionProblem problem;
-  Tensor q, k, v;
+  AttendTensors tensors;
 };
 
-RealLayer load_layer(const std::filesystem::path& folder, const std::string& layer, DType dtype) {
-  const auto read = [&](const char* which) {
-    return read_tensor("--data", folder / ("minilm_" + layer + "_" + which + ".npy"), dtype);
+RealLayer load_layer(const std::filesystem::path& folder, const std::string& layer,
+                     const std::string& dtype) {
+  AttendRequest request;
+  const auto file = [&](const char* which) {
+    return (folder / ("minilm_" + layer + "_" + which + ".npy")).string();
   };
-  Tensor q = read("q"), k = read("k"), v = read("v");
-  flashbook_problem p = dense_problem(q.shape[0], q.shape[2], k.shape[2], q.shape[1], k.shape[1],
-                                      q.shape[3], v.shape[3]);
-  p.dtype = static_cast<std::int32_t>(dtype);
-  return {layer + " " + std::string(name(dtype)), AttentionProblem(p), std::move(q), std::move(k),
-          std::move(v)};
+  request.q = file("q");
+  request.k = file("k");
+  request.v = file("v");
+  request.dtype = dtype;
+  try {
+    return {layer + " " + dtype, load_tensors(request)};
+  } catch (const InputError& error) {
+    throw InputError("--data '" + folder.string() +
+                     "' does not hold the tour's tensors: " + error.what());
+  }
 }
 
 double largest(const conformance::Margins& margins) {
@@ -237,8 +243,7 @@ std::vector<std::string> margin_row(const conformance::CaseReport& report) {
 /// Returns whether every implementation passed.
 bool verify_layer(const RealLayer& layer, const Progress& progress) {
   std::vector<std::vector<std::string>> rows = {{layer.name, "O", "LSE", "dQ", "dK", "dV", ""}};
-  const Inputs inputs = {layer.q.data(), layer.k.data(), layer.v.data(), nullptr, nullptr, nullptr};
-  conformance::Exercise exercise(layer.name, layer.problem, inputs, 1);
+  conformance::Exercise exercise(layer.name, layer.tensors.problem, layer.tensors.inputs(), 1);
   bool passed = true;
   for (const auto& implementation : implementations()) {
     progress.show(layer.name + ", " + implementation->name());
@@ -254,7 +259,7 @@ bool verify_layer(const RealLayer& layer, const Progress& progress) {
 
 std::vector<RealLayer> load_layers(const std::filesystem::path& folder) {
   std::vector<RealLayer> layers;
-  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32})
+  for (const char* dtype : {"fp16", "bf16", "fp32"})
     for (const char* layer : {"layer0", "layer5"})
       layers.push_back(load_layer(folder, layer, dtype));
   return layers;
