@@ -58,7 +58,7 @@ std::string number(double value) {
 
 // ---- SVG ----
 
-constexpr double width = 760, height = 470, left = 96, right = 200, top = 56, bottom = 64;
+constexpr double width = 760, height = 490, left = 96, right = 200, top = 56, bottom = 84;
 
 const std::array<const char*, 6> colours = {"#1f83d0", "#d55e00", "#009e73",
                                             "#c25fa0", "#b8860b", "#3aa0c9"};
@@ -129,11 +129,11 @@ std::string line_names(const Axes& axes, const Plot& plot) {
 
 std::string legend() {
   std::ostringstream out;
-  const double y = height - bottom + 38;
+  const double y = height - bottom + 62;
   out << "<circle class=\"key dot\" cx=\"" << left + 6 << "\" cy=\"" << y - 4 << "\" r=\"4\"/>"
       << text_at(left + 16, y, "start", "executed") << "<circle class=\"key open\" cx=\""
       << left + 96 << "\" cy=\"" << y - 4 << "\" r=\"4\"/>"
-      << text_at(left + 106, y, "start", "closed form");
+      << text_at(left + 106, y, "start", "from a formula");
   return out.str();
 }
 
@@ -244,7 +244,7 @@ std::string in_characters(const Plot& plot) {
     const char letter = static_cast<char>('a' + s);
     out += std::string(margin + 2, ' ') + letter + "  " + plot.series[s].name + "\n";
   }
-  return out + std::string(margin + 2, ' ') + "Capital: executed. Small: closed form.\n";
+  return out + std::string(margin + 2, ' ') + "Capital: executed. Small: from a formula.\n";
 }
 
 }  // namespace flashbook

@@ -7,7 +7,7 @@ namespace flashbook {
 
 struct Point {
   double x, y;    ///< both > 0
-  bool executed;  ///< counted by running (filled mark), or computed by a formula (open mark)
+  bool executed;  ///< counted by running (filled mark), or from a formula (open mark)
 };
 
 struct Series {

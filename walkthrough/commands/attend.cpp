@@ -2,8 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <random>
-#include <utility>
+#include <sstream>
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/attend_tensors.hpp"
@@ -18,6 +17,7 @@ struct AttendFlags {
   AttendRequest request;
   std::string out, implementation;
   std::vector<std::string> window;
+  const CLI::Option* causal = nullptr;
 };
 
 /// What attend writes; gradients stay empty without --do.
@@ -83,7 +83,21 @@ std::vector<OutputFolder::File> files_of(const AttendTensors& in, const AttendRe
   return files;
 }
 
+/// One line that says how the files were understood: a swapped layout shows here.
+std::string describe(const AttentionProblem& problem, const Implementation& implementation) {
+  const flashbook_problem& p = problem.fields();
+  std::ostringstream text;
+  text << implementation.name() << ", " << name(problem.dtype()) << ": B = " << p.batch
+       << ", H_q = " << p.heads_q << ", H_kv = " << p.heads_kv << ", N_q = " << p.n_q
+       << ", N_k = " << p.n_k << ", d = " << p.d << ", d_v = " << p.d_v << ", scale " << p.scale;
+  if (p.packed) text << ", " << p.members << " packed sequences";
+  if (p.causal) text << ", causal " << name(problem.alignment());
+  return text.str();
+}
+
 void attend(AttendFlags& flags) {
+  if (flags.causal->count() > 0 && flags.request.causal.empty())
+    flags.request.causal = "bottom-right";
   if (!flags.window.empty()) flags.request.window = {flags.window[0], flags.window[1]};
   const bool backward = !flags.request.grad_o.empty();
   if (!flags.implementation.empty()) find_implementation(flags.implementation);  // names first
@@ -91,6 +105,7 @@ void attend(AttendFlags& flags) {
   const auto implementation = choose(flags.implementation, in.problem.dtype());
   require_support(*implementation, in.problem, backward);
   const OutputFolder folder("--out", flags.out);
+  std::cout << describe(in.problem, *implementation) << '\n';
   const AttendResults out = compute(*implementation, in, backward);
   for (const std::string& file : folder.write(files_of(in, out, backward)))
     std::cout << file << '\n';
@@ -118,7 +133,10 @@ void add_options(CLI::App& verb, AttendFlags& flags) {
   verb.add_option("--dtype", request.dtype,
                   "fp16, bf16, fp32 or fp64: inputs are rounded to it (default: that of --q)");
   verb.add_option("--scale", request.scale, "of q·k (default 1/sqrt(d))");
-  verb.add_option("--causal", request.causal, "hide later keys: bottom-right or top-left");
+  flags.causal = verb.add_option("--causal", request.causal,
+                                 "hide later keys: bottom-right (also if alone) or top-left")
+                     ->expected(0, 1)
+                     ->type_name("ALIGNMENT");
   verb.add_option("--align", request.align,
                   "diagonal of --window and --alibi without --causal (default bottom-right)");
   verb.add_option("--window", flags.window, "keys seen left and right of the diagonal, or inf")
