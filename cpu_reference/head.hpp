@@ -10,8 +10,9 @@
 /// Attention of one query head of one sequence, equation by equation, in the paper's notation.
 ///
 /// Every function is a template over Real, the type it computes in, and Stored, the type the
-/// N_q x N_k matrices are kept in: <double, double> is exact attention, <float, half> what a GPU
-/// that writes its intermediates to memory in 16 bits computes.
+/// N_q x N_k matrices are kept in: <double, double> is the oracle, <float, half> what a GPU that
+/// writes its intermediates to memory in 16 bits computes. On a first reading take `store_as` for
+/// nothing, and `product_over_seen` for a product.
 ///
 /// A hidden pair is one whose score is −∞, whatever made it so: mask, bias or arithmetic.
 namespace flashbook {
@@ -109,7 +110,7 @@ void softmax(const std::optional<Real>& sink, HeadOutputs<Real>& out) {
   for (Index i = 0; i < n_q; ++i) {
     auto S = out.S.row(i).array();
     Real m = n_k > 0 ? S.template maxCoeff<Eigen::PropagateNaN>() : minus_infinity<Real>;
-    if (sink && !(*sink <= m)) m = *sink;
+    if (sink && !(*sink <= m)) m = *sink;  // also where m is NaN, which l brings back
     if (m == minus_infinity<Real>) {
       out.lse(i) = m;  // an empty row
       if (sink) out.P_sink(i) = 0;
@@ -137,8 +138,9 @@ HeadOutputs<Real> forward(const Head<Real>& head) {
   return out;
 }
 
-/// dP = dO Vᵀ;  D_i = Σ_j P_ij dP_ij − dLSE_i;  dS = P ∘ (dP − D);  dX = dS ∘ H;
-/// dQ = scale · dX K;  dK = scale · dXᵀ Q;  dV = Pᵀ dO;  dsink = −Σ_i P_sink,i D_i.
+/// dP = dO Vᵀ;  D_i = Σ_j P_ij dP_ij − dLSE_i (Σ_j P_ij dP_ij = Σ_c dO_ic O_ic);  dS = P ∘ (dP −
+/// D);  dX = dS ∘ H; dQ = scale · dX K;  dK = scale · dXᵀ Q;  dV = Pᵀ dO;  dsink = −Σ_i P_sink,i
+/// D_i.
 template <class Stored, class Real>
 HeadGradients<Real> backward(const Head<Real>& head, const HeadOutputs<Real>& out,
                              const HeadCotangents<Real>& cotangents) {

@@ -105,10 +105,10 @@ void attend(AttendFlags& flags) {
   const auto implementation = choose(flags.implementation, in.problem.dtype());
   require_support(*implementation, in.problem, backward);
   const OutputFolder folder("--out", flags.out);
-  std::cout << describe(in.problem, *implementation) << '\n';
   const AttendResults out = compute(*implementation, in, backward);
-  for (const std::string& file : folder.write(files_of(in, out, backward)))
-    std::cout << file << '\n';
+  const std::vector<std::string> files = folder.write(files_of(in, out, backward));
+  std::cout << describe(in.problem, *implementation) << '\n';
+  for (const std::string& file : files) std::cout << file << '\n';
 }
 
 void add_tensors(CLI::App& verb, AttendRequest& request) {
