@@ -138,9 +138,9 @@ HeadOutputs<Real> forward(const Head<Real>& head) {
   return out;
 }
 
-/// dP = dO Vᵀ;  D_i = Σ_j P_ij dP_ij − dLSE_i (Σ_j P_ij dP_ij = Σ_c dO_ic O_ic);  dS = P ∘ (dP −
-/// D);  dX = dS ∘ H; dQ = scale · dX K;  dK = scale · dXᵀ Q;  dV = Pᵀ dO;  dsink = −Σ_i P_sink,i
-/// D_i.
+/// dP = dO Vᵀ;  D_i = Σ_j P_ij dP_ij − dLSE_i;  dS = P ∘ (dP − D);  dX = dS ∘ H;
+/// dQ = scale · dX K;  dK = scale · dXᵀ Q;  dV = Pᵀ dO;  dsink = −Σ_i P_sink,i D_i.
+/// Papers write D_i = Σ_c dO_ic O_ic: the same, since O = PV.
 template <class Stored, class Real>
 HeadGradients<Real> backward(const Head<Real>& head, const HeadOutputs<Real>& out,
                              const HeadCotangents<Real>& cotangents) {
