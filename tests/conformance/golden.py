@@ -25,6 +25,12 @@ PROBLEMS = [
     "hq=2 nq=35 nk=45 d=16 bias=1,h,q,k scale=-0.3",
     "hq=2 nq=35 nk=45 d=16 bias=1,1,1,k softcap=5 causal align=top-left",
     "hq=3 hkv=1 nq=30 nk=20 d=16 bias=1,1,q,1 sinks causal scale=2",
+    "hq=2 nq=35 nk=45 d=16 alibi=h causal",
+    "hq=2 nq=35 nk=45 d=16 bias=1,h,1,k alibi=h softcap=3 window=20,9",
+    "nq=40 nk=50 d=16 scale=1e5 window=2,0",                       # large logits: where P and LSE are bounded otherwise
+    "nq=40 nk=50 d=16 scale=1e8 causal",
+    "nq=40 nk=50 d=16 scale=1e5 window=0,0",                       # one key a row
+    "nq=40 nk=50 d=16 scale=1e5 window=0,0 sinks",
 ]
 
 
@@ -87,6 +93,9 @@ def build(text, dtype):
         full = dict(h=hq, q=nq, k=nk)
         shape = [full.get(axis, 1) for axis in f["bias"].split(",")[1:]]
         case.bias = ρ(normal(BIAS, np.arange(np.prod(shape)).astype(np.uint64))).reshape(shape)
+    if "alibi" in f:
+        slopes = ρ(2.0**(-8 * (np.arange(hq) + 1.0) / hq)).reshape(hq, 1, 1)
+        case.alibi = -slopes * abs(j - (i if f.get("align") == "top-left" else i + nk - nq))
     if "softcap" in f:
         case.softcap = float(f["softcap"])
     if "sinks" in f:
@@ -118,6 +127,10 @@ def main():
                         continue
                     tol = x.tol[k] if part[k] is None else x.tol[k][np.broadcast_to(part[k], x.tol[k].shape)]
                     gate1.append(f"{{Output::{name}, {tol.max():.12g}, {tol.mean():.12g}}}")
+                # A stored score off by more than 1 leaves it to chance which key wins: gate 1 alone applies.
+                chance = materialised and gates.U[dtype] * abs(c.visible(x.r.s)).max() > 1
+                x.rms_tol = {} if chance else {k: v for k, v in x.rms_tol.items() if np.isfinite(v)}
+                x.gain_tol = {} if chance else {k: v for k, v in x.gain_tol.items() if np.isfinite(v)}
                 enough = [k for k in x.rms_tol if k != "D" and getattr(x.r, k).size >= 256]
                 gate2 = [f"{{Output::{names[k]}, {x.rms_tol[k]:.12g}}}" for k in enough]
                 gate3 = [f'{{"{dict(delta="Δ").get(k, k)}", {g:.12g}}}' for k, g in x.gain_tol.items()]
