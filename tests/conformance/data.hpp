@@ -1,4 +1,3 @@
-// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +7,7 @@
 #include "tests/conformance/problem_spec.hpp"
 #include "tests/conformance/storage.hpp"
 
+/// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
 namespace flashbook::conformance {
 
 /// Number `index` of stream `stream` of a seed: uniform in [0, 1), or close to N(0,1) (a sum of

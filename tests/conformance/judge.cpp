@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "cpu_reference/standard.hpp"
-#include "tests/conformance/gates.hpp"
 #include "tests/conformance/head_terms.hpp"
+#include "tests/conformance/judge.hpp"
 
 namespace flashbook::conformance {
 namespace {

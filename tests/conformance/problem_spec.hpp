@@ -1,5 +1,3 @@
-// A problem and its data as one line of text: what `verify --problem "…"` takes, and what a failure
-// prints so that it can be run again.
 #pragma once
 
 #include <string>
@@ -7,6 +5,8 @@
 
 #include "cpu_reference/attention_problem.hpp"
 
+/// A problem and its data as one line of text: what `verify --problem "…"` takes, and what a
+/// failure prints so that it can be run again.
 namespace flashbook::conformance {
 
 /// What the inputs hold. The names in text are those of the enumerators, with '-' for '_'.

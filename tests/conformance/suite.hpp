@@ -1,4 +1,3 @@
-// The judge: implementations × cases × outputs.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,9 @@
 
 #include "cpu_reference/implementation.hpp"
 #include "tests/conformance/cases.hpp"
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/judge.hpp"
 
+/// The judge: implementations × cases × outputs.
 namespace flashbook::conformance {
 
 enum class Status {

@@ -1,6 +1,6 @@
 // The gates: they agree with gates.py, the executable form of docs/gates.md, and what each says of
 // NaN, Inf and exact zeros.
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/judge.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/expectation.hpp"
 
 #include <algorithm>
 #include <cmath>
