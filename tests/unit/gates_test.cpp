@@ -132,6 +132,56 @@ TEST_CASE("gate 1: NaN passes where it may have spread, a wrong number does not"
   CHECK(gate1(3, 1, 1, DType::fp16, true) == 2);
 }
 
+TEST_CASE("gate 3: a direction that is NaN is not forgotten at the next") {
+  Expectation expected = {};
+  expected.arithmetic = arithmetic_of(DType::fp16, {});
+  expected.exact[Output::dQ] = {1, 1};
+  expected.tolerance[Output::dQ] = {1, 1};
+  for (const bool nan_first : {true, false}) {
+    const Direction broken = {"dQ", Output::dQ, {1, 1}, NaN}, good = {"Δ", Output::dQ, {1, 1}, 1};
+    expected.directions = {nan_first ? broken : good, nan_first ? good : broken};
+    const Margins margins = judge(expected, Output::dQ, {1, 1, 1, 2}, {1, 1.5}, {});
+    CHECK(std::isnan(margins.gate3.value_or(0)));
+    CHECK(margins.gate3_direction == "dQ");
+    CHECK_FALSE(margins.pass());
+  }
+}
+
+TEST_CASE("a member of a packed problem is judged as if it were alone") {
+  const ProblemSpec spec = parse_problem(
+      "hq=4 hkv=2 nq=60 nk=70 d=16 dtype=bf16 causal softcap=3 sinks cu_q=0,9,9,52 "
+      "cu_k=0,14,31,65");
+  const auto& p = spec.problem.fields();
+  const Data data(spec, 7);
+  const Arithmetic arithmetic = arithmetic_of(DType::bf16, {});
+  const Expectation together = expect(spec.problem, data.inputs(), data.cotangents(), arithmetic);
+  for (Index b = 0; b < p.members; ++b) {
+    const Member m = spec.problem.member(b);
+    flashbook_problem fields = p;
+    fields.packed = 0, fields.members = 1, fields.n_q = m.n_q, fields.n_k = m.n_k;
+    const AttentionProblem problem(fields);
+    const auto from = [](const void* start, Index elements) -> const void* {
+      return static_cast<const bfloat16*>(start) + elements;
+    };
+    Inputs inputs = data.inputs();
+    inputs.q = from(inputs.q, m.first_q * p.q.token);
+    inputs.k = from(inputs.k, m.first_k * p.k.token);
+    inputs.v = from(inputs.v, m.first_k * p.v.token);
+    Cotangents cotangents = data.cotangents();
+    cotangents.o = from(cotangents.o, m.first_q * p.grad_o.token);
+    const Expectation alone = expect(problem, inputs, cotangents, arithmetic);
+    for (Output output : {Output::O, Output::dQ, Output::dK, Output::dV}) {
+      const auto n = shape(problem, output);
+      const bool is_query = output == Output::O || output == Output::dQ;
+      const auto first = static_cast<std::size_t>((is_query ? m.first_q : m.first_k) * n[2] * n[3]);
+      for (std::size_t i = 0; i < alone.exact[output].size(); ++i) {
+        CHECK(together.exact[output][first + i] == alone.exact[output][i]);
+        CHECK(together.tolerance[output][first + i] == alone.tolerance[output][i]);
+      }
+    }
+  }
+}
+
 TEST_CASE("a mean never overrides a maximum") {
   Margins margins;
   margins.gate1 = 1.01;
