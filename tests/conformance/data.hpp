@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cpu_reference/implementation.hpp"
 #include "tests/conformance/outputs.hpp"
@@ -23,6 +24,9 @@ class Data {
 
   Inputs inputs() const;
   Cotangents cotangents() const;
+
+  /// Names of the tensors whose memory, gaps and guard bands included, differs from `other`'s.
+  std::string differences(const Data& other) const;
 
  private:
   void plant(Planted planted);

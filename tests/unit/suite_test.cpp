@@ -373,6 +373,83 @@ TEST_CASE("a failure says how to run it again") {
   CHECK(report.reasons.front().find("dV fails gate 1: element [0, ") == 0);
 }
 
+TEST_CASE("the name in that command is one word for a shell") {
+  struct Named : Faulty {
+    Named() : Faulty(scaled(Output::dV, 2)) {}
+    std::string name() const override { return "my [16x48]'s"; }
+  };
+  CHECK(judged(Named(), "nq=20 d=16", 42).command ==
+        "flashbook verify --impl 'my [16x48]'\\''s' --problem \"nq=20 d=16\" --seed 42");
+}
+
+TEST_CASE("an implementation that writes to its inputs fails, and harms the next one not") {
+  const std::string problem = "hq=2 nq=20 d=16 strides_k=900,40,20 sinks dlse dtype=fp16";
+  Exercise exercise({"test", parse_problem(problem)}, 5);
+  const auto wrote = [](const void* tensor, Index element, bool backward) {
+    return [=](const Call& call) {
+      if (bool(call.gradients) == backward)
+        const_cast<half*>(static_cast<const half*>(tensor))[element] = half{1.0f};
+    };
+  };
+  const auto reason = [&](auto field, Index element, bool backward) {
+    const CaseReport report = exercise.verify(
+        Faulty([=](const Call& call) { wrote(field(call), element, backward)(call); }));
+    return report.status == Status::failed ? report.reasons.back() : std::string();
+  };
+  const auto q = [](const Call& call) { return call.inputs.q; };
+  const auto k = [](const Call& call) { return call.inputs.k; };
+  const auto dO = [](const Call& call) { return call.cotangents ? call.cotangents->o : nullptr; };
+  CHECK(reason(q, -1, false) == "it wrote to its inputs: Q");  // its guard band
+  CHECK(reason(k, 17, false) == "it wrote to its inputs: K");  // between two heads
+  CHECK(reason(k, 17, true) == "it wrote to its inputs: K");
+  CHECK(reason(dO, 20 * 2 * 16 + 5, true) == "it wrote to its inputs: dO");
+  CHECK(exercise.verify(Oracle()).status == Status::passed);
+}
+
+TEST_CASE("the second run is looked at, too; dBias and dSinks repeat; backward leaves O alone") {
+  const std::string problem = "hq=2 nq=20 d=16 bias=1,h,q,k sinks dtype=fp32";
+  int run = 0;
+  CHECK(fails(
+      [&run](const Call& call) {
+        if (!call.gradients && ++run % 2 == 0) static_cast<float*>(call.outputs.o)[-3] = 1;
+      },
+      problem));
+  const auto nudged = [&run](auto tensor) {
+    return [&run, tensor](const Call& call) {
+      if (!call.gradients) return;
+      float& x = static_cast<float*>(tensor(*call.gradients))[1];
+      if (++run % 2) x = std::nextafter(x, 0.0f);
+    };
+  };
+  const auto dbias = nudged([](const Gradients& gradients) { return gradients.bias; });
+  const auto dsinks = nudged([](const Gradients& gradients) { return gradients.sinks; });
+  CHECK(fails(dbias, problem));
+  CHECK(fails(dsinks, problem));
+  Properties declared;
+  declared.deterministic_dkv = false;
+  CHECK(judged(Faulty(dbias, declared), problem).status == Status::passed);
+  CHECK(judged(Faulty(dsinks, declared), problem).status == Status::passed);
+  CHECK(fails(
+      [](const Call& call) {
+        auto& x = static_cast<float*>(call.outputs.o)[1];
+        if (call.gradients) x = std::nextafter(x, 0.0f);
+      },
+      problem));
+}
+
+TEST_CASE("what a case throws before it is judged reaches the caller; so does bad_alloc") {
+  std::vector<std::unique_ptr<Implementation>> implementations;
+  implementations.push_back(std::make_unique<Faulty>([](const Call& call) {
+    if (call.problem->n_q == 7) throw std::bad_alloc();
+  }));
+  const std::vector<Case> cases = {{"small", parse_problem("nq=5 d=4")},
+                                   {"large", parse_problem("nq=7 d=4")},
+                                   {"small again", parse_problem("nq=6 d=4")}};
+  CHECK_THROWS_AS(verify_all(implementations, cases, 1), std::bad_alloc);
+  const std::vector<Case> huge = {{"huge", parse_problem("nq=8000000 d=1")}};
+  CHECK_THROWS_AS(verify_all(implementations, huge, 1), std::bad_alloc);
+}
+
 TEST_CASE("an implementation that throws fails") {
   CHECK(fails(
       [](const Call& call) {
@@ -386,6 +463,8 @@ TEST_CASE("real tensors pass through the same gates") {
   const Data data(spec, 9);
   CHECK(verify_tensors(StandardAttention(), "tensors", spec.problem, data.inputs(), 1).status ==
         Status::passed);
-  CHECK(verify_tensors(Faulty(scaled(Output::dQ, 1.02)), "tensors", spec.problem, data.inputs(), 1)
-            .status == Status::failed);
+  const CaseReport failed =
+      verify_tensors(Faulty(scaled(Output::dQ, 1.02)), "tensors", spec.problem, data.inputs(), 1);
+  CHECK(failed.status == Status::failed);
+  CHECK(failed.command.empty());  // there is no line that makes these tensors
 }
