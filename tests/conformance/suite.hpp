@@ -58,9 +58,9 @@ class Exercise {
   Exercise(Exercise&&) noexcept;
 
   /// Runs both passes twice. Besides the gates: every element of an output is written and nothing
-  /// else, inputs are left as they were (a caller's are not looked at), and results repeat bit for
-  /// bit unless the implementation declares otherwise. What it throws is a fault, but for
-  /// bad_alloc.
+  /// else, a packed member's O and LSE are what they are without its neighbours, inputs are left as
+  /// they were (a caller's are not looked at), and results repeat bit for bit unless the
+  /// implementation declares otherwise. What it throws is a fault, but for bad_alloc.
   CaseReport verify(const Implementation& implementation);
 
  private:

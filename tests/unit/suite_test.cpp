@@ -437,6 +437,30 @@ TEST_CASE("the second run is looked at, too; dBias and dSinks repeat; backward l
       problem));
 }
 
+TEST_CASE("a packed member's O and LSE do not depend on its neighbours") {
+  const std::string problem =
+      "hq=4 hkv=2 nq=40 nk=50 d=16 dtype=fp32 alibi=bh bias=1,h,q,k sinks layout=bhnd "
+      "cu_q=0,9,9,30 "
+      "cu_k=0,14,31,45";
+  const auto nudged = [](Index member, Output output) {
+    return [=](const Call& call) {
+      if (call.gradients || call.problem->members < 2) return;
+      auto* x = static_cast<float*>(output == Output::O ? call.outputs.o : call.outputs.lse);
+      x += call.problem.member(member).first_q * (output == Output::O ? call.problem->o.token : 1);
+      *x = std::nextafter(*x, 0.0f);
+    };
+  };
+  CHECK_FALSE(fails([](const Call&) {}, problem));
+  for (Index member : {0, 2})
+    for (Output output : {Output::O, Output::LSE}) {
+      const CaseReport report = judged(Faulty(nudged(member, output)), problem);
+      CHECK(report.status == Status::failed);
+      REQUIRE(report.reasons.size() == 1);
+      CHECK(report.reasons[0] == "O or LSE of packed member " + std::to_string(member) +
+                                     " differs from what it is without its neighbours");
+    }
+}
+
 TEST_CASE("what a case throws before it is judged reaches the caller; so does bad_alloc") {
   std::vector<std::unique_ptr<Implementation>> implementations;
   implementations.push_back(std::make_unique<Faulty>([](const Call& call) {
