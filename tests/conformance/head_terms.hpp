@@ -40,6 +40,11 @@ struct HeadTerms {
   /// Σ_j W_ij X_j and Σ_i W_ij X_i over the pairs that see each other.
   Matrix<double> over_keys(const Pairs& W, const Matrix<double>& X) const;
   Matrix<double> over_queries(const Pairs& W, const Matrix<double>& X) const;
+
+ private:
+  void set_inputs(const Head<double>& head, const HeadCotangents<double>& given);
+  void set_forward(const HeadOutputs<double>& out);
+  void set_backward(const HeadGradients<double>& grad);
 };
 
 /// Gate 1's tolerances, but for what is added once to each element of a sum over heads: the
