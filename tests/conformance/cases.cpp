@@ -170,6 +170,18 @@ void add_nan(Builder& builder) {
     }
 }
 
+/// NaN seen through a weight that is 0 in 16 bits: a pair that is seen reaches its row whatever it
+/// weighs.
+void add_sharp_nan(Builder& builder) {
+  for (const char* plant : {"nan-v", "nan-do"})
+    for (const Named& mask : {Named{"", ""}, {"-causal", "causal"}})
+      builder.add(
+          "nan",
+          {plant + std::string("-sharp") + mask.name,
+           "hq=2 nq=70 nk=70 d=32 data=sharp plant=" + std::string(plant) + ' ' + mask.words},
+          gated);
+}
+
 /// Rows that see nothing. Their Q and dO hold NaN.
 void add_empty_rows(Builder& builder) {
   const Named rows[] = {
@@ -271,6 +283,7 @@ const std::vector<Case>& all_cases() {
     add_data(builder);
     add_options(builder);
     add_nan(builder);
+    add_sharp_nan(builder);
     add_empty_rows(builder);
     add_degenerate(builder);
     add_field(builder);

@@ -1,4 +1,3 @@
-// The named cases of the suite.
 #pragma once
 
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "tests/conformance/problem_spec.hpp"
 
+/// The named cases of the suite.
 namespace flashbook::conformance {
 
 struct Case {

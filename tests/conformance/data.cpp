@@ -69,10 +69,20 @@ Seen find_seen(const AttentionProblem& problem) {
   const flashbook_problem& p = problem.fields();
   Seen seen = {std::vector<char>(static_cast<std::size_t>(p.batch * p.n_q)),
                std::vector<char>(static_cast<std::size_t>(p.batch * p.n_k))};
-  for_each_visible(problem, [&](const Member& m, Index i, Index j) {
-    seen.queries[static_cast<std::size_t>(m.batch * p.n_q + m.first_q + i)] = 1;
-    seen.keys[static_cast<std::size_t>(m.batch * p.n_k + m.first_k + j)] = 1;
-  });
+  const auto any = [](Index count, auto&& holds) {
+    for (Index n = 0; n < count; ++n)
+      if (holds(n)) return 1;
+    return 0;
+  };
+  for (Index b = 0; b < p.members; ++b) {
+    const Member m = problem.member(b);
+    char* queries = seen.queries.data() + m.batch * p.n_q + m.first_q;
+    char* keys = seen.keys.data() + m.batch * p.n_k + m.first_k;
+    for (Index i = 0; i < m.n_q; ++i)
+      queries[i] |= any(m.n_k, [&](Index j) { return problem.visible(m, i, j); });
+    for (Index j = 0; j < m.n_k; ++j)
+      keys[j] |= any(m.n_q, [&](Index i) { return problem.visible(m, i, j); });
+  }
   return seen;
 }
 
@@ -318,6 +328,18 @@ Inputs Data::inputs() const {
 
 Cotangents Data::cotangents() const {
   return {grad_o_.data(), fields_.has_dlse ? grad_lse_.data() : nullptr};
+}
+
+std::string Data::differences(const Data& other) const {
+  const std::pair<const char*, Storage Data::*> tensors[] = {
+      {"Q", &Data::q_},       {"K", &Data::k_},          {"V", &Data::v_},
+      {"bias", &Data::bias_}, {"ALiBi", &Data::alibi_},  {"sinks", &Data::sinks_},
+      {"dO", &Data::grad_o_}, {"dLSE", &Data::grad_lse_}};
+  std::string names;
+  for (const auto& [name, tensor] : tensors)
+    if ((this->*tensor).bytes() != (other.*tensor).bytes())
+      names.append(names.empty() ? "" : ", ").append(name);
+  return names;
 }
 
 Results::Results(const AttentionProblem& problem)

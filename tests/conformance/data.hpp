@@ -1,13 +1,14 @@
-// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cpu_reference/implementation.hpp"
 #include "tests/conformance/outputs.hpp"
 #include "tests/conformance/problem_spec.hpp"
 #include "tests/conformance/storage.hpp"
 
+/// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
 namespace flashbook::conformance {
 
 /// Number `index` of stream `stream` of a seed: uniform in [0, 1), or close to N(0,1) (a sum of
@@ -23,6 +24,9 @@ class Data {
 
   Inputs inputs() const;
   Cotangents cotangents() const;
+
+  /// Names of the tensors whose memory, gaps and guard bands included, differs from `other`'s.
+  std::string differences(const Data& other) const;
 
  private:
   void plant(Planted planted);

@@ -27,40 +27,49 @@ void clear_rows(Matrix<double>& M, const Rows& keep) {
 }  // namespace
 
 HeadTerms::HeadTerms(const AttentionProblem& problem, const Inputs& inputs,
-                     const Cotangents& cotangents, const Member& m, Index query_head) {
+                     const Cotangents& cotangents, const Member& m, Index query_head)
+    : group(problem.group()), has_dlse(problem->has_dlse) {
   const auto head = load_head<double>(problem, inputs, m, query_head);
   const auto given = load_cotangents<double>(problem, cotangents, m, query_head);
   const auto out = forward<double>(head);
   const auto grad = backward<double>(head, out, given);
   exact = {out.O, out.lse, grad.dQ, grad.dK, grad.dV, grad.dS, grad.dsink};
-
-  group = problem.group();
-  scale = head.scale;
-  cap = head.softcap;
-  has_bias = problem->has_bias || problem->alibi != FLASHBOOK_NO_ALIBI;
-  has_dlse = problem->has_dlse;
-  sink = head.sink;
   seen = (out.S.array() != minus_infinity<double>).cast<double>();
-  const Rows row_sees = m.n_k > 0 ? Rows(seen.rowwise().maxCoeff()) : Rows::Zero(m.n_q);
-  const Rows key_seen = m.n_q > 0 ? Rows(seen.colwise().maxCoeff().transpose()) : Rows::Zero(m.n_k);
-  Q = head.Q, K = head.K, V = head.V, dO = given.dO, dlse = given.dlse.array();
-  clear_rows(Q, row_sees), clear_rows(dO, row_sees);
-  clear_rows(K, key_seen), clear_rows(V, key_seen);
-
-  x = visible(scale * (Q * K.transpose()).array());
-  c = cap > 0 ? Pairs(cap * (x / cap).tanh()) : x;
-  h = cap > 0 ? Pairs(1 - (c / cap).square()) : Pairs::Ones(m.n_q, m.n_k);
-  s = visible(out.S.array());
+  has_bias = problem->has_bias || problem->alibi != FLASHBOOK_NO_ALIBI;
   bias = added = Pairs::Zero(m.n_q, m.n_k);
   if (has_bias) {
     const Pairs alibi = alibi_of(problem, inputs, m, query_head);
     bias = visible(head.bias.array());
     added = visible((head.bias.array() + alibi).abs() + alibi.abs());
   }
+  set_inputs(head, given);
+  set_forward(out);
+  set_backward(grad);
+}
 
+void HeadTerms::set_inputs(const Head<double>& head, const HeadCotangents<double>& given) {
+  scale = head.scale;
+  cap = head.softcap;
+  sink = head.sink;
+  Q = head.Q, K = head.K, V = head.V, dO = given.dO, dlse = given.dlse.array();
+  const Rows keys = K.rows() > 0 ? Rows(seen.rowwise().sum()) : Rows::Zero(Q.rows());
+  const Rows queries = Q.rows() > 0 ? Rows(seen.colwise().sum().transpose()) : Rows::Zero(K.rows());
+  clear_rows(Q, keys), clear_rows(dO, keys);
+  clear_rows(K, queries), clear_rows(V, queries);
+}
+
+void HeadTerms::set_forward(const HeadOutputs<double>& out) {
+  x = visible(scale * (Q * K.transpose()).array());
+  c = cap > 0 ? Pairs(cap * (x / cap).tanh()) : x;
+  h = cap > 0 ? Pairs(1 - (c / cap).square()) : Pairs::Ones(n_q(), n_k());
+  s = visible(out.S.array());
   P = out.P.array();
-  L = sink ? Rows(out.lse.array()) : Rows((row_sees > 0).select(out.lse.array(), 0.0));
-  P_sink = sink ? Rows(out.P_sink.array()) : Rows::Zero(m.n_q);
+  const Rows lse = out.lse.array();
+  L = sink ? lse : Rows((lse == minus_infinity<double>).select(0.0, lse));
+  P_sink = sink ? Rows(out.P_sink.array()) : Rows::Zero(n_q());
+}
+
+void HeadTerms::set_backward(const HeadGradients<double>& grad) {
   dP = visible((dO * V.transpose()).array());
   dS = grad.dS.array();
   dX = dS * h;

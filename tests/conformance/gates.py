@@ -66,6 +66,7 @@ class Case:
     scale: float
     keep: Any = None          # bool, broadcastable to [Hq, Nq, Nk]: True where key j is visible to row i
     bias: Any = None          # broadcastable to [Hq, Nq, Nk]
+    alibi: Any = None         # −slope·distance, broadcastable likewise; beyond GATES.md: bias + ALiBi, |bias| + |ALiBi|
     softcap: Any = None
     sink: Any = None          # [Hq, 1, 1]
     dlse: Any = None          # [Hq, Nq, 1]
@@ -87,6 +88,11 @@ class Case:
         shape = (1,) * (x.ndim - self.bias.ndim) + tuple(self.bias.shape)
         axes = tuple(a for a in range(x.ndim) if shape[a] == 1 and x.shape[a] != 1)
         return (x.sum(axes, keepdims=True) if axes else x).reshape(self.bias.shape)
+
+    def added(self, of=lambda x: x):
+        """Sum of what is added to the capped scores, or of its absolute values; None if nothing is."""
+        parts = [of(x) for x in (self.bias, self.alibi) if x is not None]
+        return sum(parts) if parts else None
 
     def visible(self, x):
         """x with masked pairs put to 0."""
@@ -122,7 +128,7 @@ def oracle(c):
     if c.softcap is not None:
         t = lib(c.q).tanh(r.x / c.softcap)
         r.c, r.h = c.softcap * t, 1 - t * t
-    r.s = r.c if c.bias is None else r.c + c.bias
+    r.s = r.c if c.added() is None else r.c + c.added()
     r.P, r.L, r.P_sink = softmax(c, r.s)
     r.O = r.P @ r.V
     r.dP = c.do @ T(r.V)
@@ -163,17 +169,26 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     if c.softcap is not None:
         e_c = xp.clip(r.h + e_x / c.softcap, None, 1.0) * e_x + (eps_tanh + 4 * UPS + w) * abs(r.c)
     e = e_c + 4 * UPS * abs(r.L) + 8 * UPS * (2 + abs(r.s - r.L)) + eps_exp
-    if c.bias is not None:
-        e = e + 4 * UPS * abs(c.bias) + w * abs(r.s)
-    e = xp.expm1(xp.clip(c.visible(e), None, 700.0))              # of P, row by row
-    tol["LSE"] = (r.P * e).sum(-1, keepdims=True) + g_k + 8 * UPS * (1 + abs(r.L) + np.log(n_k + 1))
+    if c.added() is not None:
+        e = e + 4 * UPS * c.added(abs) + w * abs(r.s)
+    eps = c.visible(e)                                            # of ln P
+    e = xp.expm1(xp.clip(eps, None, 700.0))                       # of P, row by row
+    lse, worst = (r.P * e).sum(-1, keepdims=True), xp.amax(eps, axis=-1, keepdims=True)
     if c.sink is not None:
         e_sink = 4 * UPS * (abs(c.sink) + abs(r.L)) + 8 * UPS * (2 + abs(c.sink - r.L)) + eps_exp + w * abs(c.sink)
-        tol["LSE"] = tol["LSE"] + r.P_sink * e_sink
-    e = e + tol["LSE"]                                            # ē: relative error of P before it is rounded
+        lse, worst = lse + r.P_sink * e_sink, xp.maximum(worst, e_sink)
+    rounding = g_k + 8 * UPS * (1 + abs(r.L) + np.log(n_k + 1))
+    # Beyond GATES.md: LSE is off by no more than its worst score; in the forward pass 0 ≤ P ≤ 1, P = 1 for a lone key.
+    tol["LSE"] = xp.minimum(lse, worst) + rounding
+    lse = lse + rounding
+    e = e + lse                                                   # ē: relative error of P before it is rounded
 
-    p = r.P * (u + e) * more + eta * one                          # error of P, rounded
-    tol["O"] = (p + g_k * r.P) @ aV + u * more * abs(r.O) + eta
+    fwd = xp.where(eps > 700.0, xp.exp(xp.clip(r.s - r.L + eps + lse, None, 0.0)), r.P * e)
+    fwd = c.visible(xp.clip(fwd, None, 1.0))                      # error of the forward's P
+    if c.sink is None:
+        fwd = xp.where(one.sum(-1, keepdims=True) == 1, 0 * fwd, fwd)
+    tol["O"] = ((u * r.P + fwd) * more + eta * one + g_k * (r.P + fwd)) @ aV + u * more * abs(r.O) + eta
+    p = r.P * (u + e) * more + eta * one                          # error of the backward's P, rounded
     tol["D"] = (ado * (tol["O"] + g_dv * (r.P @ aV))).sum(-1, keepdims=True)
     if materialised:                                              # Δ = Σ P∘dP of rounded P and dP
         tol["D"] = tol["D"] + u * (r.P * abs(r.dP)).sum(-1, keepdims=True)
@@ -196,7 +211,7 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     tol["dK"] = c.over_group(sc * (T(b + g_q * abs(r.dX)) @ aq)) + u * more * abs(r.dK) + eta
     tol["dV"] = c.over_group(T(p + g_q * r.P) @ ado) + u * more * abs(r.dV) + eta
     if c.sink is not None:
-        tol["dSink"] = (r.P_sink * (1 + e_sink) * (tol["D"] + (e_sink + tol["LSE"] + g_q + 4 * UPS) * abs(r.D))) \
+        tol["dSink"] = (r.P_sink * (1 + e_sink) * (tol["D"] + (e_sink + lse + g_q + 4 * UPS) * abs(r.D))) \
             .sum(-2, keepdims=True) + u * abs(r.dSink) + eta
     return tol
 
@@ -255,7 +270,7 @@ def ideal_materialised(c, r, t, n):
     if c.softcap is not None:
         tanh = lib(x).tanh(x / c.softcap)
         x = low(c.softcap * tanh)
-    P = low(softmax(c, x if c.bias is None else low(x + c.bias))[0], scale)
+    P = low(softmax(c, x if c.added() is None else low(x + c.added()))[0], scale)
     dP = low(c.do @ T(r.V))
     O = rnd(P @ r.V, t)
     PdP = low(P * dP) if n % 2 else P * dP
@@ -279,7 +294,7 @@ def noise32(c, r, eps_exp=EXP2, eps_tanh=TANH):
     s_k, s_q = n_k * u2 + (n_k * UPS / 3)**2, n_q * u2 + (n_q * UPS / 3)**2
 
     f2 = h2 * d * (c.scale**2 * (q2 @ T(K2)) + r.x**2) + r.c**2 + r.L**2 + 4 * (2 + abs(r.s - r.L))**2
-    f2 = u2 * (f2 if c.bias is None else f2 + c.bias**2) + eps_exp**2
+    f2 = u2 * (f2 if c.added() is None else f2 + c.added(abs)**2) + eps_exp**2
     f2 = c.visible(f2 if c.softcap is None else f2 + (eps_tanh * r.c)**2)       # relative variance of P
     row = row_sum(r.P * f2) + s_k                                 # of LSE: the part all keys of a row share
     every = lib(c.q).amax(row, axis=1, keepdims=True)             # the part all rows may share (equal rows)

@@ -2,11 +2,13 @@
 """Prints golden_gates.inc: what gates.py, the executable form of docs/gates.md, says of some problems.
 
     python3 tests/conformance/golden.py > tests/unit/golden_gates.inc
+    python3 tests/conformance/golden.py --check tests/unit/golden_gates.inc
 
 The C++ of the suite is written from the same page but shares no code with this; gates_test.cpp compares the two. The
 inputs are made here again, from data.cpp's description, so the generator is checked as well. Needs numpy.
 """
 import os
+import re
 import sys
 
 import numpy as np
@@ -25,6 +27,12 @@ PROBLEMS = [
     "hq=2 nq=35 nk=45 d=16 bias=1,h,q,k scale=-0.3",
     "hq=2 nq=35 nk=45 d=16 bias=1,1,1,k softcap=5 causal align=top-left",
     "hq=3 hkv=1 nq=30 nk=20 d=16 bias=1,1,q,1 sinks causal scale=2",
+    "hq=2 nq=35 nk=45 d=16 alibi=h causal",
+    "hq=2 nq=35 nk=45 d=16 bias=1,h,1,k alibi=h softcap=3 window=20,9",
+    "nq=40 nk=50 d=16 scale=1e5 window=2,0",                       # large logits: where P and LSE are bounded otherwise
+    "nq=40 nk=50 d=16 scale=1e8 causal",
+    "nq=40 nk=50 d=16 scale=1e5 window=0,0",                       # one key a row
+    "nq=40 nk=50 d=16 scale=1e5 window=0,0 sinks",
 ]
 
 
@@ -87,6 +95,9 @@ def build(text, dtype):
         full = dict(h=hq, q=nq, k=nk)
         shape = [full.get(axis, 1) for axis in f["bias"].split(",")[1:]]
         case.bias = ρ(normal(BIAS, np.arange(np.prod(shape)).astype(np.uint64))).reshape(shape)
+    if "alibi" in f:
+        slopes = ρ(2.0**(-8 * (np.arange(hq) + 1.0) / hq)).reshape(hq, 1, 1)
+        case.alibi = -slopes * abs(j - (i if f.get("align") == "top-left" else i + nk - nq))
     if "softcap" in f:
         case.softcap = float(f["softcap"])
     if "sinks" in f:
@@ -97,11 +108,11 @@ def build(text, dtype):
     return case
 
 
-def main():
+def lines():
     names = dict(O="O", LSE="LSE", dQ="dQ", dK="dK", dV="dV", dB="dBias", dSink="dSinks")
-    print("// Made by tests/conformance/golden.py: problem, materialised, then for each output the largest and the mean\n"
+    yield from ("// Made by tests/conformance/golden.py: problem, materialised, then for each output the largest and the mean\n"
           "// tolerance of gate 1 over the elements that a visible pair contributes to, and for gates 2 and 3 the limits.\n"
-          "// clang-format off")
+          "// clang-format off").split("\n")
     for text in PROBLEMS:
         for dtype in ("fp16", "bf16", "fp32"):
             for materialised in (False, True):
@@ -118,11 +129,39 @@ def main():
                         continue
                     tol = x.tol[k] if part[k] is None else x.tol[k][np.broadcast_to(part[k], x.tol[k].shape)]
                     gate1.append(f"{{Output::{name}, {tol.max():.12g}, {tol.mean():.12g}}}")
+                # A stored score off by more than 1 leaves it to chance which key wins: gate 1 alone applies.
+                chance = materialised and gates.U[dtype] * abs(c.visible(x.r.s)).max() > 1
+                x.rms_tol = {} if chance else {k: v for k, v in x.rms_tol.items() if np.isfinite(v)}
+                x.gain_tol = {} if chance else {k: v for k, v in x.gain_tol.items() if np.isfinite(v)}
                 enough = [k for k in x.rms_tol if k != "D" and getattr(x.r, k).size >= 256]
                 gate2 = [f"{{Output::{names[k]}, {x.rms_tol[k]:.12g}}}" for k in enough]
                 gate3 = [f'{{"{dict(delta="Δ").get(k, k)}", {g:.12g}}}' for k, g in x.gain_tol.items()]
-                print(f'{{"{text} dtype={dtype}", {str(materialised).lower()},\n {{{", ".join(gate1)}}},\n'
-                      f' {{{", ".join(gate2)}}},\n {{{", ".join(gate3)}}}}},')
+                yield from (f'{{"{text} dtype={dtype}", {str(materialised).lower()},\n {{{", ".join(gate1)}}},\n'
+                      f' {{{", ".join(gate2)}}},\n {{{", ".join(gate3)}}}}},').split("\n")
+
+
+
+NUMBER = re.compile(r"-?\d\.?\d*(?:e[-+]?\d+)?(?=[},])")
+
+
+def differences(old, new):
+    """Lines that differ in more than the last digits of their numbers, which vary with numpy's order of summation."""
+    if len(old) != len(new):
+        yield f"{len(old)} lines, expected {len(new)}"
+    for n, (a, b) in enumerate(zip(old, new), 1):
+        x, y = ([float(v) for v in NUMBER.findall(line)] for line in (a, b))
+        if NUMBER.sub("#", a) != NUMBER.sub("#", b) or not np.allclose(x, y, rtol=1e-8, atol=0):
+            yield f"line {n}: {a}\nexpected: {b}"
+
+
+def main():
+    if sys.argv[1:2] != ["--check"]:
+        print("\n".join(lines()))
+        return
+    with open(sys.argv[2], encoding="utf-8") as file:
+        found = list(differences(file.read().splitlines(), list(lines())))
+    if found:
+        sys.exit("\n".join(found[:5]) + f"\n{len(found)} differences: make {sys.argv[2]} again, as golden.py says")
 
 
 main()

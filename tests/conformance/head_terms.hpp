@@ -1,18 +1,18 @@
-// One query head of one member, exactly: every quantity the formulas of the gates speak of.
 #pragma once
 
 #include "cpu_reference/head.hpp"
 #include "cpu_reference/implementation.hpp"
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/expectation.hpp"
 #include "tests/conformance/outputs.hpp"
 
+/// One query head of one member, exactly: every quantity the formulas of the gates speak of.
 namespace flashbook::conformance {
 
 using Pairs = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;  // [N_q, N_k]
 using Rows = Eigen::Array<double, Eigen::Dynamic, 1>;                                 // [N_q]
 
-/// Names as in the paper and in gates.hpp. Hidden pairs hold 0, empty rows have L = 0, and queries
-/// and keys that no pair needs are 0, whatever memory holds there.
+/// Names as in the paper and in docs/gates.md. Hidden pairs hold 0, empty rows have L = 0, and
+/// queries and keys that no pair needs are 0, whatever memory holds there.
 struct HeadTerms {
   HeadTerms(const AttentionProblem& problem, const Inputs& inputs, const Cotangents& cotangents,
             const Member& member, Index query_head);
@@ -40,6 +40,11 @@ struct HeadTerms {
   /// Σ_j W_ij X_j and Σ_i W_ij X_i over the pairs that see each other.
   Matrix<double> over_keys(const Pairs& W, const Matrix<double>& X) const;
   Matrix<double> over_queries(const Pairs& W, const Matrix<double>& X) const;
+
+ private:
+  void set_inputs(const Head<double>& head, const HeadCotangents<double>& given);
+  void set_forward(const HeadOutputs<double>& out);
+  void set_backward(const HeadGradients<double>& grad);
 };
 
 /// Gate 1's tolerances, but for what is added once to each element of a sum over heads: the

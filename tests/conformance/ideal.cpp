@@ -1,12 +1,12 @@
-// Gate 2's first half: the ideal kernel, exact but for the roundings the contract lets a kernel
-// make.
-//
-// A kernel is free in the scale at which it holds a row of P and dS while rounding (a stale
-// maximum, 1/ℓ before or after), and where many P are equal that scale decides their common error.
-// So runs draw it anew: σ depends on the row's LSE alone, hence equal rows round alike, different
-// ones do not.
 #include "tests/conformance/head_terms.hpp"
 
+/// Gate 2's first half: the ideal kernel, exact but for the roundings the contract lets a kernel
+/// make.
+///
+/// A kernel is free in the scale at which it holds a row of P and dS while rounding (a stale
+/// maximum, 1/ℓ before or after), and where many P are equal that scale decides their common error.
+/// So runs draw it anew: σ depends on the row's LSE alone, hence equal rows round alike, different
+/// ones do not.
 namespace flashbook::conformance {
 namespace {
 

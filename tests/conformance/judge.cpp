@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "cpu_reference/standard.hpp"
-#include "tests/conformance/gates.hpp"
 #include "tests/conformance/head_terms.hpp"
+#include "tests/conformance/judge.hpp"
 
 namespace flashbook::conformance {
 namespace {
@@ -25,6 +25,11 @@ double fraction(double got, double exact, double tolerance, Output output, DType
   }
   const double error = std::abs(got - exact);
   return error <= infinity && tolerance > 0 ? error / tolerance : infinity;
+}
+
+/// Whether `used` is the most so far: NaN is more than any number, and nothing is more than NaN.
+bool is_more(double used, double most) {
+  return !std::isnan(most) && !(used <= most);
 }
 
 std::array<Index, 4> coordinates(std::size_t index, const std::array<Index, 4>& sizes) {
@@ -58,7 +63,7 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
     const double used = fraction(got[i], exact[i], tolerance, output, expected.arithmetic.dtype);
     if (std::isfinite(exact[i]) && !(std::abs(error[i]) <= margins.largest_error))
       margins.largest_error = std::abs(error[i]);
-    if (i > 0 && used <= margins.gate1) continue;
+    if (i > 0 && !is_more(used, margins.gate1)) continue;
     margins.gate1 = used;
     margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance};
   }
@@ -74,7 +79,7 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
       norm += direction.G[i] * direction.G[i];
     }
     const double used = norm > 0 ? std::abs(along / norm) / direction.limit : 0;
-    if (margins.gate3 && used <= *margins.gate3) continue;
+    if (margins.gate3 && !is_more(used, *margins.gate3)) continue;
     margins.gate3 = used;
     margins.gate3_direction = direction.name;
   }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cpu_reference/standard.hpp"
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/judge.hpp"
 
 namespace flashbook::conformance {
 namespace {

@@ -1,8 +1,8 @@
-// Gate 2's second half: F², the variance of what fp32 arithmetic adds. A sum of n terms errs by √n
-// υ of its root sum of squares and of its value, and by n υ/3 of its value where equal terms, added
-// one by one, all round the same way.
 #include "tests/conformance/head_terms.hpp"
 
+/// Gate 2's second half: F², the variance of what fp32 arithmetic adds. A sum of n terms errs by √n
+/// υ of its root sum of squares and of its value, and by n υ/3 of its value where equal terms,
+/// added one by one, all round the same way.
 namespace flashbook::conformance {
 namespace {
 

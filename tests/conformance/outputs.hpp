@@ -1,4 +1,3 @@
-// The outputs attention has, and a number for every element of each.
 #pragma once
 
 #include <array>
@@ -9,6 +8,7 @@
 #include "cpu_reference/attention_problem.hpp"
 #include "cpu_reference/tensor_view.hpp"
 
+/// The outputs attention has, and a number for every element of each.
 namespace flashbook::conformance {
 
 enum class Output { O, LSE, dQ, dK, dV, dBias, dSinks };

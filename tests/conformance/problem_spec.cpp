@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -62,6 +63,18 @@ std::string join(std::span<const std::string_view> names) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 // ---------------------------------------------------------------------------------------------
+
+/// What a size may be, so that no product or sum of sizes and strides overflows.
+struct Limit {
+  const char* key;
+  std::int64_t most;
+};
+constexpr Limit size_limits[] = {{"b", 1 << 20},  {"hq", 1 << 12}, {"hkv", 1 << 12},
+                                 {"nq", 1 << 24}, {"nk", 1 << 24}, {"d", 1 << 12},
+                                 {"dv", 1 << 12}};
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // of a tensor, or pairs
+constexpr std::int64_t largest_stride = std::int64_t{1} << 31;
+constexpr std::int64_t largest_window = 1 << 30;
 
 /// The words of a line, each taken once by the field it belongs to.
 class Words {
@@ -166,7 +179,11 @@ void read_strides(Words& words, const char* key, std::span<std::int64_t> strides
   const std::vector<std::string> parts = split(*text);
   if (parts.size() != strides.size())
     Words::refuse(key, *text, std::to_string(strides.size()) + " strides in elements");
-  for (std::size_t i = 0; i < parts.size(); ++i) strides[i] = to_integer(key, parts[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    strides[i] = to_integer(key, parts[i]);
+    if (strides[i] < -largest_stride || strides[i] > largest_stride)
+      Words::refuse(key, *text, "strides up to " + std::to_string(largest_stride));
+  }
 }
 
 void read_window(Words& words, flashbook_problem& p) {
@@ -175,7 +192,10 @@ void read_window(Words& words, flashbook_problem& p) {
   const std::vector<std::string> sides = split(*text);
   if (sides.size() != 2) Words::refuse("window", *text, "LEFT,RIGHT in keys, inf for no limit");
   const auto side = [](const std::string& s) {
-    return s == "inf" ? unbounded : to_integer("window", s);
+    const std::int64_t keys = s == "inf" ? unbounded : to_integer("window", s);
+    if (keys != unbounded && (keys < -largest_window || keys > largest_window))
+      Words::refuse("window", s, "up to " + std::to_string(largest_window) + " keys, or inf");
+    return keys;
   };
   p.window_left = side(sides[0]);
   p.window_right = side(sides[1]);
@@ -204,20 +224,31 @@ Recipe read_recipe(Words& words) {
           static_cast<Planted>(read_choice(words, "plant", plant_names, 0))};
 }
 
+void check_product(const char* what, std::initializer_list<std::int64_t> sizes) {
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes) {
+    if (size > 0 && product > most_elements / size)
+      throw InputError(std::string("problem: ") + what + " is more than " +
+                       std::to_string(most_elements) + ": make one of these sizes smaller");
+    product *= size;
+  }
+}
+
 flashbook_problem read_sizes(Words& words) {
-  std::int64_t b = 1, hq = 1, nq = 64, d = 64;
-  read(words, "b", b);
-  read(words, "hq", hq);
-  read(words, "nq", nq);
-  read(words, "d", d);
-  std::int64_t hkv = hq, nk = nq, dv = d;
-  read(words, "hkv", hkv);
-  read(words, "nk", nk);
-  read(words, "dv", dv);
-  for (std::int64_t size : {b, hq, hkv, nq, nk, d, dv})
-    if (size < 0 || size > (1 << 28))
-      throw InputError("problem: a size is " + std::to_string(size) +
-                       ": sizes b, hq, hkv, nq, nk, d, dv are from 0 to 2^28");
+  const auto size = [&](const char* key, std::int64_t otherwise) {
+    read(words, key, otherwise);
+    for (const auto& [limited, most] : size_limits)
+      if (std::string_view(limited) == key && (otherwise < 0 || otherwise > most))
+        Words::refuse(key, std::to_string(otherwise), "0 to " + std::to_string(most));
+    return otherwise;
+  };
+  const std::int64_t b = size("b", 1), hq = size("hq", 1), nq = size("nq", 64), d = size("d", 64);
+  const std::int64_t hkv = size("hkv", hq), nk = size("nk", nq), dv = size("dv", d);
+  check_product("b·nq·hq·d", {b, nq, hq, d});
+  check_product("b·nq·hq·dv", {b, nq, hq, dv});
+  check_product("b·nk·hkv·d", {b, nk, hkv, d});
+  check_product("b·nk·hkv·dv", {b, nk, hkv, dv});
+  check_product("b·hq·nq·nk", {b, hq, nq, nk});
   return dense_problem(b, hq, hkv, nq, nk, d, dv);
 }
 

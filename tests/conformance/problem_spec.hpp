@@ -1,5 +1,3 @@
-// A problem and its data as one line of text: what `verify --problem "…"` takes, and what a failure
-// prints so that it can be run again.
 #pragma once
 
 #include <string>
@@ -7,6 +5,8 @@
 
 #include "cpu_reference/attention_problem.hpp"
 
+/// A problem and its data as one line of text: what `verify --problem "…"` takes, and what a
+/// failure prints so that it can be run again.
 namespace flashbook::conformance {
 
 /// What the inputs hold. The names in text are those of the enumerators, with '-' for '_'.
@@ -73,7 +73,8 @@ struct ProblemSpec {
 ///   strides_bias          four strides [contiguous]
 ///   data do biasdata plant  the recipe: enumerators above with '-' for '_' [normal normal normal
 ///   none]
-/// Throws InputError naming the word, its value and what is accepted.
+/// Sizes are at most 2^20 entries, 2^12 heads, 2^24 tokens, 2^12 channels, and no product of them
+/// exceeds 2^48. Throws InputError naming the word, its value and what is accepted.
 ProblemSpec parse_problem(std::string_view text);
 
 /// The line parse_problem reads back to the same problem. Only what differs from a default is in

@@ -1,4 +1,3 @@
-// Memory for one tensor, poisoned: what an implementation must not read or write is NaN.
 #pragma once
 
 #include <array>
@@ -8,6 +7,7 @@
 
 #include "cpu_reference/element_types.hpp"
 
+/// Memory for one tensor, poisoned: what an implementation must not read or write is NaN.
 namespace flashbook::conformance {
 
 /// Sizes and strides in elements, outermost first. A stride of 0 repeats, negative ones run

@@ -1,4 +1,3 @@
-// The judge: implementations × cases × outputs.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,9 @@
 
 #include "cpu_reference/implementation.hpp"
 #include "tests/conformance/cases.hpp"
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/judge.hpp"
 
+/// The judge: implementations × cases × outputs.
 namespace flashbook::conformance {
 
 enum class Status {
@@ -40,7 +40,9 @@ struct CaseReport {
   /// still say why backward was refused.
   std::vector<std::string> reasons;
   std::vector<OutputReport> outputs;  ///< those judged
-  std::string command;                ///< runs the same check again
+  std::string command;                ///< runs the same check again; empty for a caller's tensors
+
+  void fail(std::string reason);
 };
 
 /// A problem with its data. What the gates expect is computed when first asked for, and kept for
@@ -55,6 +57,10 @@ class Exercise {
   ~Exercise();
   Exercise(Exercise&&) noexcept;
 
+  /// Runs both passes twice. Besides the gates: every element of an output is written and nothing
+  /// else, a packed member's O and LSE are what they are without its neighbours, inputs are left as
+  /// they were (a caller's are not looked at), and results repeat bit for bit unless the
+  /// implementation declares otherwise. What it throws is a fault, but for bad_alloc.
   CaseReport verify(const Implementation& implementation);
 
  private:
@@ -72,7 +78,8 @@ CaseReport verify_tensors(const Implementation& implementation, std::string name
 using Progress = std::function<void(std::size_t done, std::size_t total, const CaseReport& latest)>;
 
 /// Every implementation on every case, cases spread over threads; reports in the order case,
-/// implementation. `progress` (may be empty) is called from one thread at a time.
+/// implementation. `progress` (may be empty) is called from one thread at a time. Throws what a
+/// case threw before it could be judged, such as bad_alloc.
 std::vector<CaseReport> verify_all(std::span<const std::unique_ptr<Implementation>> implementations,
                                    std::span<const Case> cases, std::uint64_t seed,
                                    const Progress& progress = {});

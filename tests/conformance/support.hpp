@@ -1,5 +1,3 @@
-// What each of our implementations is known to refuse. A refusal that is not in the table fails the
-// suite, and so does an entry that is not refused.
 #pragma once
 
 #include <optional>
@@ -8,6 +6,8 @@
 
 #include "cpu_reference/attention_problem.hpp"
 
+/// What each of our implementations is known to refuse. A refusal that is not in the table fails
+/// the suite, and so does an entry that is not refused.
 namespace flashbook::conformance {
 
 enum class Pass { forward, backward };

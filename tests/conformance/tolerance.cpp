@@ -1,16 +1,10 @@
-// Gate 1: what no correct kernel exceeds, whatever its order of summation.
 #include "tests/conformance/head_terms.hpp"
 
+/// Gate 1: what no correct kernel exceeds, whatever its order of summation.
 namespace flashbook::conformance {
 namespace {
 
-/// e before LSE's share is added: relative error of P when S was off by its own error.
-Pairs error_of_scores(const HeadTerms& t, const Arithmetic& a, const Pairs& e_c) {
-  Pairs e = e_c + 8 * a.upsilon * (2 + (t.s.colwise() - t.L).abs()) + a.eps_exp;
-  e.colwise() += 4 * a.upsilon * t.L.abs();
-  if (t.has_bias) e += 4 * a.upsilon * t.added + a.w() * t.s.abs();
-  return t.visible(e).min(700.0).unaryExpr([](double y) { return std::expm1(y); });
-}
+constexpr double overflowing = 700;  // e^700 is near the largest double
 
 /// e_c, absolute error of the capped score.
 Pairs error_of_capped(const HeadTerms& t, const Arithmetic& a) {
@@ -22,12 +16,90 @@ Pairs error_of_capped(const HeadTerms& t, const Arithmetic& a) {
   return (t.h + e_x / t.cap).min(1.0) * e_x + (a.eps_tanh + 4 * a.upsilon + a.w()) * t.c.abs();
 }
 
+/// ε, error of ln P before LSE's share is added: P is off by a factor of at most e^ε.
+Pairs error_of_log_P(const HeadTerms& t, const Arithmetic& a, const Pairs& e_c) {
+  Pairs epsilon = e_c + 8 * a.upsilon * (2 + (t.s.colwise() - t.L).abs()) + a.eps_exp;
+  epsilon.colwise() += 4 * a.upsilon * t.L.abs();
+  if (t.has_bias) epsilon += 4 * a.upsilon * t.added + a.w() * t.s.abs();
+  return t.visible(epsilon);
+}
+
 /// e_z, relative error of the sink's weight.
 Rows error_of_sink(const HeadTerms& t, const Arithmetic& a) {
   if (!t.sink) return Rows::Zero(t.n_q());
   const double z = *t.sink;
   return 4 * a.upsilon * (std::abs(z) + t.L.abs()) + 8 * a.upsilon * (2 + (z - t.L).abs()) +
          a.eps_exp + a.w() * std::abs(z);
+}
+
+/// What the errors of the scores do to the softmax.
+struct SoftmaxErrors {
+  Rows e_z;
+  Rows lse;       ///< tolerance of LSE
+  Rows lse_sum;   ///< the same, had LSE no bound but the sum of its terms
+  Pairs e;        ///< ē, relative error of P before it is rounded
+  Pairs forward;  ///< absolute error of the forward pass's P before it is rounded
+};
+
+/// The forward pass divides by the sum of the very weights it adds up, so its P stays within 0 and
+/// 1, and is 1 where a row has one key and no sink. The backward's e^(S − LSE) may leave [0, 1].
+Pairs error_of_forward_P(const HeadTerms& t, const Pairs& epsilon, const SoftmaxErrors& errors) {
+  const Pairs log_P = ((t.s + epsilon).colwise() + (errors.lse_sum - t.L)).min(0.0);
+  const Pairs error = (epsilon > overflowing).select(log_P.exp(), t.P * errors.e).min(1.0);
+  if (t.sink) return t.visible(error);
+  const Rows keys = t.seen.rowwise().sum();
+  return t.visible((keys == 1).replicate(1, t.n_k()).select(0.0, error));
+}
+
+SoftmaxErrors errors_of_softmax(const HeadTerms& t, const Arithmetic& a, const Pairs& e_c) {
+  const double n_k = static_cast<double>(t.n_k());
+  const Pairs epsilon = error_of_log_P(t, a, e_c);
+  const Pairs e = epsilon.min(overflowing).unaryExpr([](double y) { return std::expm1(y); });
+  SoftmaxErrors errors;
+  errors.e_z = error_of_sink(t, a);
+  const Rows sum = (t.P * e).rowwise().sum() + t.P_sink * errors.e_z;
+  // LSE is off by no more than the worst of its scores.
+  const Rows worst = t.n_k() > 0 ? Rows(epsilon.rowwise().maxCoeff()) : Rows::Zero(t.n_q());
+  const Rows rounding = a.gamma(n_k) + 8 * a.upsilon * (1 + t.L.abs() + std::log(n_k + 1));
+  errors.lse_sum = sum + rounding;
+  errors.lse = sum.min(worst.max(errors.e_z)) + rounding;
+  errors.e = t.visible(e.colwise() + errors.lse_sum);
+  errors.forward = error_of_forward_P(t, epsilon, errors);
+  return errors;
+}
+
+/// Tolerance of O.
+Matrix<double> tolerance_of_O(const HeadTerms& t, const Arithmetic& a, const Pairs& error_of_P) {
+  const double more = 1 + 4 * a.u, gamma_k = a.gamma(static_cast<double>(t.n_k()));
+  const Pairs p = (a.u * t.P + error_of_P) * more + a.eta * t.seen;
+  const Pairs sums = gamma_k * (t.P + error_of_P);
+  return (t.over_keys(p + sums, t.V.cwiseAbs()).array() + a.u * more * t.exact.O.array().abs() +
+          a.eta)
+      .matrix();
+}
+
+/// Tolerance of D = Δ − dLSE, from that of O.
+Rows tolerance_of_D(const HeadTerms& t, const Arithmetic& a, const Matrix<double>& tol_O) {
+  const double gamma_v = a.gamma(static_cast<double>(t.d_v()));
+  const Matrix<double> sums = gamma_v * t.over_keys(t.P, t.V.cwiseAbs());
+  Rows tol = t.dO.cwiseAbs().cwiseProduct(tol_O + sums).rowwise().sum().array();
+  if (a.materialised) tol += a.u * (t.P * t.dP.abs()).rowwise().sum();
+  if (t.has_dlse) tol += 2 * a.upsilon * (t.delta.abs() + t.dlse.abs());
+  return tol;
+}
+
+/// b, error of dS; p is the error of the backward's rounded P. A kernel may hold scale·dS, which
+/// underflows earlier.
+Pairs error_of_dS(const HeadTerms& t, const Arithmetic& a, const Pairs& e, const Pairs& p,
+                  const Rows& tol_D) {
+  const double scale = std::abs(t.scale), gamma_v = a.gamma(static_cast<double>(t.d_v()));
+  const double eta_S = scale > 0 ? a.eta * std::max(1.0, 1 / scale) : a.eta;
+  Pairs e_delta = gamma_v * (t.dO.cwiseAbs() * t.V.cwiseAbs().transpose()).array() +
+                  (2 * a.upsilon + a.w()) * (t.dP.abs().colwise() + t.D.abs());
+  e_delta.colwise() += tol_D;
+  return t.visible((1 + 4 * a.u) *
+                   (p * (t.dP.colwise() - t.D).abs() + (t.P * (1 + a.u + e) + a.eta) * e_delta +
+                    a.u * t.dS.abs() + eta_S));
 }
 
 /// b_X, error of the gradient of x, from b, that of the gradient of s.
@@ -44,52 +116,29 @@ Pairs error_of_dx(const HeadTerms& t, const Arithmetic& a, const Pairs& b, const
 }  // namespace
 
 HeadContribution tolerance(const HeadTerms& t, const Arithmetic& a, double bias_repeats) {
-  const double n_k = static_cast<double>(t.n_k()), more = 1 + 4 * a.u;
-  const double gamma_k = a.gamma(n_k), gamma_v = a.gamma(static_cast<double>(t.d_v()));
+  const double more = 1 + 4 * a.u, scale = std::abs(t.scale);
+  const double gamma_k = a.gamma(static_cast<double>(t.n_k()));
   const double gamma_q = a.gamma(static_cast<double>(t.n_q() * t.group));
-  const double scale = std::abs(t.scale);
-  const Matrix<double> abs_Q = t.Q.cwiseAbs(), abs_K = t.K.cwiseAbs(), abs_V = t.V.cwiseAbs(),
-                       abs_dO = t.dO.cwiseAbs();
   HeadContribution tol;
 
-  // Forward: e of P before it is rounded, p after.
   const Pairs e_c = error_of_capped(t, a);
-  Pairs e = error_of_scores(t, a, e_c);
-  const Rows e_z = error_of_sink(t, a);
-  const Rows tol_lse = (t.P * e).rowwise().sum() + gamma_k + t.P_sink * e_z +
-                       8 * a.upsilon * (1 + t.L.abs() + std::log(n_k + 1));
-  tol.lse = tol_lse.matrix();
-  e = t.visible(e.colwise() + tol_lse);
-  const Pairs p = t.P * (a.u + e) * more + a.eta * t.seen;
-  tol.O =
-      (t.over_keys(p + gamma_k * t.P, abs_V).array() + a.u * more * t.exact.O.array().abs() + a.eta)
-          .matrix();
+  const SoftmaxErrors softmax = errors_of_softmax(t, a, e_c);
+  tol.lse = softmax.lse.matrix();
+  tol.O = tolerance_of_O(t, a, softmax.forward);
+  const Rows tol_D = tolerance_of_D(t, a, tol.O);
 
-  // D = Δ − dLSE.
-  const Matrix<double> sum_PV = gamma_v * t.over_keys(t.P, abs_V);
-  Rows tol_D = abs_dO.cwiseProduct(tol.O + sum_PV).rowwise().sum().array();
-  if (a.materialised) tol_D += a.u * (t.P * t.dP.abs()).rowwise().sum();
-  if (t.has_dlse) tol_D += 2 * a.upsilon * (t.delta.abs() + t.dlse.abs());
-
-  // b: error of dS. A kernel may hold scale·dS, which underflows earlier.
-  const double eta_S = scale > 0 ? a.eta * std::max(1.0, 1 / scale) : a.eta;
-  Pairs e_delta = gamma_v * (abs_dO * abs_V.transpose()).array() +
-                  (2 * a.upsilon + a.w()) * (t.dP.abs().colwise() + t.D.abs());
-  e_delta.colwise() += tol_D;
-  const Pairs b =
-      t.visible(more * (p * (t.dP.colwise() - t.D).abs() + (t.P * (1 + a.u + e) + a.eta) * e_delta +
-                        a.u * t.dS.abs() + eta_S));
+  const Pairs p = t.P * (a.u + softmax.e) * more + a.eta * t.seen;
+  const Pairs b = error_of_dS(t, a, softmax.e, p, tol_D);
   tol.dS = (b + a.gamma(bias_repeats) * t.dS.abs()).matrix();
-  tol.dsink =
-      (t.P_sink * (1 + e_z) * (tol_D + (e_z + tol_lse + gamma_q + 4 * a.upsilon) * t.D.abs()))
-          .sum();
+  const Rows e_sink = softmax.e_z + softmax.lse_sum + gamma_q + 4 * a.upsilon;
+  tol.dsink = (t.P_sink * (1 + softmax.e_z) * (tol_D + e_sink * t.D.abs())).sum();
 
   const Pairs b_x = error_of_dx(t, a, b, e_c), abs_dX = t.dX.abs();
-  tol.dQ = (scale * t.over_keys(b_x + gamma_k * abs_dX, abs_K).array() +
+  tol.dQ = (scale * t.over_keys(b_x + gamma_k * abs_dX, t.K.cwiseAbs()).array() +
             a.u * more * t.exact.dQ.array().abs() + a.eta)
                .matrix();
-  tol.dK = scale * t.over_queries(b_x + gamma_q * abs_dX, abs_Q);
-  tol.dV = t.over_queries(p + gamma_q * t.P, abs_dO);
+  tol.dK = scale * t.over_queries(b_x + gamma_q * abs_dX, t.Q.cwiseAbs());
+  tol.dV = t.over_queries(p + gamma_q * t.P, t.dO.cwiseAbs());
   return tol;
 }
 

@@ -418,6 +418,120 @@ TEST_CASE("every gradient is the derivative: finite differences over the whole c
 }
 
 // -------------------------------------------------------------------------------------------------
+// More digits
+// -------------------------------------------------------------------------------------------------
+namespace {
+
+using Long = long double;
+
+Head<Long> widened(const Head<double>& head) {
+  std::optional<Long> sink;
+  if (head.sink) sink = *head.sink;
+  return {head.Q.cast<Long>(),
+          head.K.cast<Long>(),
+          head.V.cast<Long>(),
+          Long{head.scale},
+          Long{head.softcap},
+          head.bias.cast<Long>(),
+          sink};
+}
+
+/// The same equations with 64 bits of mantissa, kv head by kv head, in the order of all_outputs.
+struct InLongDouble {
+  PerOutput<std::vector<Long>> values;
+
+  InLongDouble(const AttentionProblem& problem, const Inputs& inputs,
+               const Cotangents& cotangents) {
+    for (Output output : all_outputs) {
+      const auto n = shape(problem, output);
+      values[output].assign(static_cast<std::size_t>(n[0] * n[1] * n[2] * n[3]),
+                            output == Output::LSE ? minus_infinity<Long> : 0);
+    }
+    for (Index b = 0; b < problem->members; ++b)
+      for (Index h = 0; h < problem->heads_q; ++h)
+        add(problem, problem.member(b), h,
+            widened(load_head<double>(problem, inputs, problem.member(b), h)),
+            load_cotangents<double>(problem, cotangents, problem.member(b), h));
+  }
+
+ private:
+  void add(const AttentionProblem& problem, const Member& m, Index h, const Head<Long>& head,
+           const HeadCotangents<double>& given) {
+    const auto out = flashbook::forward<Long>(head);
+    const auto grad = flashbook::backward<Long>(
+        head, out, HeadCotangents<Long>{given.dO.cast<Long>(), given.dlse.cast<Long>()});
+    const Index kv = h / problem.group();
+    add_rows(problem, Output::O, m.batch, m.first_q, h, out.O);
+    add_rows(problem, Output::dQ, m.batch, m.first_q, h, grad.dQ);
+    add_rows(problem, Output::dK, m.batch, m.first_k, kv, grad.dK);
+    add_rows(problem, Output::dV, m.batch, m.first_k, kv, grad.dV);
+    for (Index i = 0; i < m.n_q; ++i)
+      at(Output::LSE, (m.batch * problem->heads_q + h) * problem->n_q + m.first_q + i) = out.lse(i);
+  }
+
+  void add_rows(const AttentionProblem& problem, Output output, Index batch, Index first,
+                Index head, const Matrix<Long>& rows) {
+    const auto n = shape(problem, output);
+    for (Index i = 0; i < rows.rows(); ++i)
+      for (Index c = 0; c < rows.cols(); ++c)
+        at(output, ((batch * n[1] + first + i) * n[2] + head) * n[3] + c) += rows(i, c);
+  }
+
+  Long& at(Output output, Index index) { return values[output][static_cast<std::size_t>(index)]; }
+};
+
+/// Largest difference from the oracle in units of 2^-53 of the output's largest element.
+double distance(const Results& oracle, const std::vector<Long>& exact, Output output) {
+  Long largest = 1, difference = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const Long got = oracle[output].get(static_cast<Index>(i));
+    if (std::isinf(exact[i]) || std::isinf(got)) {
+      if (got != exact[i]) return inf;
+      continue;
+    }
+    largest = std::max(largest, std::abs(exact[i]));
+    if (!(std::abs(got - exact[i]) <= difference)) difference = std::abs(got - exact[i]);
+  }
+  return static_cast<double>(difference / largest) * 0x1p53;
+}
+
+constexpr double enough_digits = 300;  // 3e-14 of the largest element; 14 are used
+
+}  // namespace
+
+TEST_CASE("the oracle in double agrees with the same equations in long double") {
+  static_assert(std::numeric_limits<Long>::digits >= 64, "long double has no digits to spare");
+  const char* const problems[] = {
+      "nq=65 nk=70 d=64",
+      "b=2 hq=4 hkv=2 nq=40 nk=50 d=32 dv=24 causal",
+      "nq=50 d=32 window=9,4 softcap=2 sinks dlse",
+      "hq=2 nq=50 nk=45 d=32 bias=1,h,q,k biasdata=hidden alibi=h causal align=top-left",
+      "hq=3 hkv=1 nq=60 nk=20 d=16 bias=1,1,1,k sinks causal scale=-0.5",
+      "hq=2 nq=60 nk=70 d=16 causal cu_q=0,9,9,50 cu_k=0,14,31,61",
+      "nq=64 d=32 data=five-normal",
+      "nq=64 d=32 data=q-is-k softcap=30 dlse",
+      "nq=64 d=32 data=outlier sinks",
+  };
+  for (const std::string problem : problems) {
+    CAPTURE(problem);
+    const ProblemSpec spec = parse_problem(problem + " dtype=fp64");
+    const Data data(spec, 11);
+    Results results(spec.problem);
+    const Oracle oracle;
+    oracle.forward(spec.problem, data.inputs(), results.outputs());
+    oracle.backward(spec.problem, data.inputs(), results.outputs(), data.cotangents(),
+                    results.gradients());
+    InLongDouble exact(spec.problem, data.inputs(), data.cotangents());
+    for (Output output : {Output::O, Output::LSE, Output::dQ, Output::dK, Output::dV}) {
+      CAPTURE(name(output));
+      CHECK(distance(results, exact.values[output], output) <= enough_digits);
+      for (Long& x : exact.values[output]) x *= 1 + 1e-12L;  // and would see an error of 1e-12
+      CHECK(distance(results, exact.values[output], output) > enough_digits);
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
 // Rounding
 // -------------------------------------------------------------------------------------------------
 namespace {

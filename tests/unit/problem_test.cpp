@@ -180,7 +180,13 @@ TEST_CASE("words that make no problem are named") {
   CHECK_SAYS(parse_error("color=red"), "color", "known are b, hq");
   CHECK_SAYS(parse_error("nq=ten"), "nq is 'ten'", "whole numbers");
   CHECK_SAYS(parse_error("nq=1x"), "nq is '1x'", "whole numbers");
-  CHECK_SAYS(parse_error("nq=-3"), "-3", "from 0");
+  CHECK_SAYS(parse_error("nq=-3"), "nq is '-3'", "0 to 16777216");
+  CHECK_SAYS(parse_error("d=4097"), "d is '4097'", "0 to 4096");
+  CHECK_SAYS(parse_error("b=2 hq=4096 nq=16777216 d=4096"),
+             "b·nq·hq·d is more than 281474976710656");
+  CHECK_SAYS(parse_error("strides_q=1,-2147483649,1"), "strides_q is '1,-2147483649,1'",
+             "up to 2147483648");
+  CHECK_SAYS(parse_error("window=1,2000000000"), "window is '2000000000'", "1073741824");
   CHECK_SAYS(parse_error("nq=3 nq=4"), "nq is given twice");
   CHECK_SAYS(parse_error("nq"), "nq has no value");
   CHECK_SAYS(parse_error("causal=1"), "causal is '1'", "a word of its own");

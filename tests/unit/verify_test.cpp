@@ -1,9 +1,11 @@
 // `flashbook verify` as a user meets it: exit statuses, one sentence for bad input, JSON.
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/command_line.hpp"
+#include "walkthrough/report_json.hpp"
 
 namespace {
 
@@ -29,6 +31,43 @@ TEST_CASE("verify: cases by name, as JSON") {
   CHECK(reports[0]["status"] == "passed");
   CHECK(reports[0]["outputs"].size() == 6);
   CHECK(reports[0]["outputs"][0]["gate1"] <= 1);
+}
+
+TEST_CASE("the JSON of a failing report tells NaN and Inf from a gate that does not apply") {
+  using namespace flashbook::conformance;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  CaseReport report;
+  report.implementation = "mine";
+  report.fail("O fails gate 1");
+  OutputReport output = {Output::O, {}, {}};
+  output.margins.gate1 = inf;
+  output.margins.gate3 = nan;
+  output.margins.worst = {{0, 1, 2, 3}, -inf, 0.5, 0.25};
+  report.outputs.push_back(output);
+  const auto parsed = nlohmann::json::parse(flashbook::as_json(report).dump());
+  CHECK(parsed["status"] == "failed");
+  CHECK(parsed["reasons"][0] == "O fails gate 1");
+  const auto& judged = parsed["outputs"][0];
+  CHECK(judged["gate1"] == "inf");
+  CHECK(judged["gate2"].is_null());
+  CHECK(judged["gate3"] == "nan");
+  CHECK(judged["passed"] == false);
+  CHECK(judged["worst"]["got"] == "-inf");
+  CHECK(judged["worst"]["expected"] == 0.5);
+  CHECK(judged["ratio_to_standard"].is_null());
+}
+
+TEST_CASE("verify: a problem too large for memory, or for arithmetic, is one sentence, status 2") {
+  const Scratch scratch;
+  const auto complains = [&](const std::string& problem, const std::string& part) {
+    flashbook::test::check_refused(scratch, "verify --problem '" + problem + "'", {part});
+  };
+  complains("nq=8000000 d=1", "not enough memory");
+  complains("hq=5000", "hq is '5000': it takes 0 to 4096");
+  complains("b=1000000 hq=4096 nq=16777216", "b·nq·hq·d is more than 281474976710656");
+  complains("strides_q=1,9000000000000000000,1", "strides up to 2147483648");
+  complains("window=9000000000000000000,1", "window is '9000000000000000000'");
 }
 
 TEST_CASE("verify: bad input is one sentence, status 2") {

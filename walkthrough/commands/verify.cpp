@@ -13,12 +13,12 @@
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/progress.hpp"
+#include "walkthrough/report_json.hpp"
 
 namespace flashbook {
 namespace {
 
 using namespace conformance;
-using json = nlohmann::ordered_json;
 constexpr std::size_t most_failures = 20;  // printed in full; --json has them all
 
 struct Options {
@@ -60,7 +60,7 @@ struct Used {
   void add(const Margins& m) {
     const double used[3] = {m.gate1, m.gate2.value_or(0), m.gate3.value_or(0)};
     for (int gate = 0; gate < 3; ++gate)
-      if (!(used[gate] <= gates[gate])) gates[gate] = used[gate];
+      if (!std::isnan(gates[gate]) && !(used[gate] <= gates[gate])) gates[gate] = used[gate];
     any = true;
   }
 
@@ -109,35 +109,10 @@ void print_reasons(const std::vector<CaseReport>& reports, Status status, const 
     if (printed++ == 0) std::cout << "\n" << heading << "\n";
     std::cout << report.implementation << " on " << report.case_name << "\n";
     for (const std::string& reason : report.reasons) std::cout << "  " << reason << "\n";
-    if (status == Status::failed) std::cout << "  again: " << report.command << "\n";
+    if (status == Status::failed && !report.command.empty())
+      std::cout << "  again: " << report.command << "\n";
   }
   if (total > printed) std::cout << "… and " << total - printed << " more\n";
-}
-
-json as_json(const OutputReport& output) {
-  const Margins& m = output.margins;
-  json object = {{"output", name(output.output)}, {"gate1", m.gate1}};
-  object["gate2"] = m.gate2 ? json(*m.gate2) : json();
-  object["gate3"] = m.gate3 ? json(*m.gate3) : json();
-  object["passed"] = m.pass();
-  object["worst"] = {{"index", m.worst.at},
-                     {"got", m.worst.got},
-                     {"expected", m.worst.expected},
-                     {"tolerance", m.worst.tolerance}};
-  object["ratio_to_standard"] = output.ratio_to_standard ? json(*output.ratio_to_standard) : json();
-  return object;
-}
-
-json as_json(const CaseReport& report) {
-  json outputs = json::array();
-  for (const OutputReport& output : report.outputs) outputs.push_back(as_json(output));
-  return {{"implementation", report.implementation},
-          {"case", report.case_name},
-          {"dtype", name(report.dtype)},
-          {"status", name(report.status)},
-          {"reasons", report.reasons},
-          {"outputs", outputs},
-          {"command", report.command}};
 }
 
 std::vector<CaseReport> run(const Implementations& all, const Options& options) {
@@ -155,7 +130,7 @@ void verify_command(const Options& options) {
   const Implementations all = chosen_implementations(options);
   const std::vector<CaseReport> reports = run(all, options);
   if (options.as_json) {
-    json list = json::array();
+    auto list = nlohmann::ordered_json::array();
     for (const CaseReport& report : reports) list.push_back(as_json(report));
     std::cout << list.dump(2) << "\n";
   } else {

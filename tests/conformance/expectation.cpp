@@ -1,7 +1,8 @@
-#include "tests/conformance/gates.hpp"
+#include "tests/conformance/expectation.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include "cpu_reference/standard.hpp"
 #include "tests/conformance/head_terms.hpp"
@@ -149,9 +150,17 @@ class Sums {
     if (a_.dtype == DType::fp64) return;
     add(variance, noise(t, a_));
     add(delta, direction_of_delta(t));
+    std::exception_ptr thrown;  // may not leave a parallel loop
 #pragma omp parallel for
-    for (std::size_t n = 0; n < ideal_.size(); ++n)
-      add(ideal_[n], ideal(t, a_, static_cast<int>(n)));
+    for (std::size_t n = 0; n < ideal_.size(); ++n) {
+      try {
+        add(ideal_[n], ideal(t, a_, static_cast<int>(n)));
+      } catch (...) {
+#pragma omp critical(flashbook_ideal_thrown)
+        thrown = std::current_exception();
+      }
+    }
+    if (thrown) std::rethrow_exception(thrown);
   }
 
   /// R: terms that a bias element's gradient sums.

@@ -1,8 +1,3 @@
-// What a correct implementation may be wrong by: the three gates.
-//
-// Gate 1 bounds every element; gate 2 the root mean square of each output's error by what an ideal
-// kernel's permitted roundings cause; gate 3 the part of the error that is systematic. Formulas and
-// calibration: docs/gates.md. Symbols there are the names here.
 #pragma once
 
 #include <optional>
@@ -12,6 +7,11 @@
 #include "cpu_reference/implementation.hpp"
 #include "tests/conformance/outputs.hpp"
 
+/// What a correct implementation may be wrong by: the three gates.
+///
+/// Gate 1 bounds every element; gate 2 the root mean square of each output's error by what an ideal
+/// kernel's permitted roundings cause; gate 3 the part of the error that is systematic. Formulas
+/// and calibration: docs/gates.md, whose symbols are used here as names.
 namespace flashbook::conformance {
 
 /// The arithmetic an implementation declares, as the formulas name it.
@@ -55,32 +55,5 @@ struct Expectation {
 
 Expectation expect(const AttentionProblem& problem, const Inputs& inputs,
                    const Cotangents& cotangents, const Arithmetic& arithmetic);
-
-/// An element of an output, by its coordinates.
-struct Element {
-  std::array<Index, 4> at = {};
-  double got = 0, expected = 0, tolerance = 0;
-};
-
-/// How one output fared: the largest fraction of each gate that was used; above 1 fails.
-struct Margins {
-  double gate1 = 0;
-  std::optional<double> gate2, gate3;  ///< absent where the gate does not apply
-  double largest_error = 0;            ///< over the elements that should be finite
-  Element worst;                       ///< of gate 1
-  std::string gate3_direction;         ///< the one that used most of gate 3
-
-  bool pass() const;  ///< err <= limit in all, so NaN fails
-};
-
-/// `may_be_nan`: elements that NaN may have reached although no pair of theirs sees it; empty:
-/// none.
-Margins judge(const Expectation& expected, Output output, const std::array<Index, 4>& sizes,
-              const std::vector<double>& got, const std::vector<char>& may_be_nan);
-
-/// Which elements NaN may reach in an implementation that lets it spread within `tile`: those of
-/// rows and keys that share a tile, counted from the member's start, with a pair that sees it.
-PerOutput<std::vector<char>> nan_reach(const AttentionProblem& problem, const Inputs& inputs,
-                                       const Cotangents& cotangents, const TileShape& tile);
 
 }  // namespace flashbook::conformance

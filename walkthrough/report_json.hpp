@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "tests/conformance/suite.hpp"
+
+namespace flashbook {
+
+/// A report as `verify --json` prints it. A gate or ratio that does not apply is null; numbers JSON
+/// has no word for are the strings "nan", "inf" and "-inf".
+nlohmann::ordered_json as_json(const conformance::CaseReport& report);
+
+}  // namespace flashbook
