@@ -1,16 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <iomanip>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <sstream>
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form.hpp"
 #include "walkthrough/commands/commands.hpp"
+#include "walkthrough/number_table.hpp"
+#include "walkthrough/plot.hpp"
+#include "walkthrough/traffic_run.hpp"
 
 namespace flashbook {
 namespace {
@@ -102,34 +103,6 @@ void check_executable(const Question& q, const Report& formula) {
 
 // ---- the answer
 
-/// Runs the algorithm on random tensors.
-Report execute(const io::Algorithm& algorithm, const AttentionProblem& problem,
-               const io::RunOptions& options) {
-  const std::size_t elements =
-      static_cast<std::size_t>(problem->batch * problem->n_q * problem->heads_q * problem->d);
-  std::mt19937 random(1);
-  std::normal_distribution<float> normal;
-  const auto tensor = [&] {
-    std::vector<std::byte> bytes(elements * static_cast<std::size_t>(bytes_of(problem.dtype())));
-    with_element_type(problem.dtype(), [&](auto element) {
-      using T = decltype(element);
-      T* data = reinterpret_cast<T*>(bytes.data());
-      for (std::size_t i = 0; i < elements; ++i) data[i] = static_cast<T>(normal(random));
-    });
-    return bytes;
-  };
-  auto q = tensor(), k = tensor(), v = tensor(), o = tensor(), d_o = tensor();
-  auto d_q = tensor(), d_k = tensor(), d_v = tensor();
-  std::vector<float> lse(static_cast<std::size_t>(problem.lse_size()), 0);
-  const bool wants_lse = algorithm.takes_blocks || algorithm.backward;
-  return run(algorithm, problem,
-             {{q.data(), k.data(), v.data(), nullptr, nullptr, nullptr},
-              {o.data(), wants_lse ? lse.data() : nullptr},
-              {d_o.data(), nullptr},
-              {d_q.data(), d_k.data(), d_v.data(), nullptr, nullptr}},
-             options);
-}
-
 /// Elements a head that must move: for a dense forward pass also what its SRAM enforces.
 double least_elements(const Question& q, const io::Algorithm& algorithm, const Report& report) {
   const double n = static_cast<double>(q.n), d = static_cast<double>(q.d);
@@ -179,19 +152,31 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const Blocks&
   std::cout << out.dump(2) << "\n";
 }
 
-std::string readable_bytes(Index bytes) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
-  std::ostringstream out;
-  out << std::setprecision(4) << value << " " << units[unit];
-  return out.str();
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
 }
 
-void print_row(const std::string& name, Index reads, Index writes, const std::string& note = "") {
-  std::cout << "  " << std::left << std::setw(18) << name << std::right << std::setw(16) << reads
-            << std::setw(16) << writes << "  " << note << "\n";
+/// Traffic per query head, a tensor a row.
+std::string traffic_table(const Report& r) {
+  const auto row = [&](const std::string& name, Index reads, Index writes,
+                       const std::string& note) {
+    return std::vector<std::string>{name, std::to_string(reads / r.query_heads),
+                                    std::to_string(writes / r.query_heads), note};
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"elements per query head", "read", "written", "of"}};
+  for (const io::TensorTraffic& t : r.tensors)
+    rows.push_back(row(t.name, t.counts.reads, t.counts.writes,
+                       std::to_string(t.element_bytes) + " bytes, " + std::string(name(t.kind))));
+  rows.push_back(row("all matrices", r.matrix_reads(), r.matrix_writes(), ""));
+  rows.push_back(row("all vectors", r.vector_reads(), r.vector_writes(), ""));
+  return table(rows);
+}
+
+std::string in_bytes(Index bytes) {
+  return short_bytes(static_cast<double>(bytes));
 }
 
 void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks& blocks,
@@ -203,22 +188,17 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks
   if (algorithm.takes_blocks)
     std::cout << ", tiles of S " << blocks.rows << " x " << blocks.columns;
   std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
-            << "  elements per query head         read         written\n";
-  for (const io::TensorTraffic& t : r.tensors)
-    print_row(t.name, t.counts.reads / heads, t.counts.writes / heads,
-              std::string(name(t.kind)) + ", " + std::to_string(t.element_bytes) + " bytes each");
-  print_row("all matrices", r.matrix_reads() / heads, r.matrix_writes() / heads);
-  print_row("all vectors", r.vector_reads() / heads, r.vector_writes() / heads);
+            << traffic_table(r);
 
   const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
   const double least = least_elements(q, algorithm, r);
-  std::cout << "\n  bytes, whole problem   read " << readable_bytes(r.bytes_read()) << ", written "
-            << readable_bytes(r.bytes_written()) << "\n  at least               "
+  std::cout << "\n  bytes, whole problem   read " << in_bytes(r.bytes_read()) << ", written "
+            << in_bytes(r.bytes_written()) << "\n  at least               "
             << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
-            << std::setprecision(4) << moved / least << " times that\n  tiles of S computed    "
+            << digits(moved / least) << " times that\n  tiles of S computed    "
             << r.visited_tiles / heads << " per query head\n  FLOPs of the products  "
             << r.flops_executed << " executed, " << r.flops_nominal
-            << " nominal\n  peak SRAM of a worker  " << readable_bytes(r.peak_sram_bytes) << " ("
+            << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
             << r.peak_sram_bytes << " bytes)\n";
 }
 
@@ -229,10 +209,7 @@ void traffic(const Question& q) {
   Report report = closed_form(algorithm, problem, blocks);
   if (!q.analytic) {
     check_executable(q, report);
-    io::RunOptions options;
-    options.blocks = blocks;
-    if (q.sram_bytes) options.sram_bytes = *q.sram_bytes;
-    report = execute(algorithm, problem, options);
+    report = run_on_random(algorithm, problem, blocks, q.sram_bytes.value_or(io::Sram::unlimited));
   }
   if (q.json)
     print_json(q, algorithm, blocks, report);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sim/io/algorithms.hpp"
+
+namespace flashbook {
+
+/// Runs an algorithm on random tensors of a problem, and reports what it moved: counts depend on
+/// shapes and masks only. `blocks` are ignored by algorithms that take none.
+/// Throws InputError as io::run does.
+io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem& problem,
+                         const io::Blocks& blocks = io::default_blocks,
+                         Index sram_bytes = io::Sram::unlimited);
+
+}  // namespace flashbook
