@@ -319,8 +319,13 @@ void Standard::grad_bias(Sram& sram, const BiasTile& tile) const {
 void standard_forward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
                       const RunOptions&) {
   Tensors hbm = bind_forward(machine.hbm, problem, tensors);
-  if (tensors.outputs.lse == nullptr) hbm.lse = {};
+  hbm.lse = {};
   Standard(machine, problem, hbm).forward();
+}
+
+void standard_forward_lse(Machine& machine, const AttentionProblem& problem,
+                          const RunTensors& tensors, const RunOptions&) {
+  Standard(machine, problem, bind_forward(machine.hbm, problem, tensors)).forward();
 }
 
 void standard_backward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
