@@ -297,6 +297,34 @@ TEST_CASE("NaN in V or dO reaches the rows and keys that see it, also where P un
   }
 }
 
+TEST_CASE("an infinite K that a soft-cap makes harmless to S reaches dQ, whatever the sign of dS") {
+  // Row 0 scores +cap·tanh with key 0 and −cap with key 1, whose P, and so dS, underflows to ±0.
+  flashbook_problem p = dense_problem(1, 1, 1, 1, 2, 1, 1);
+  p.softcap = 500;
+  p.scale = 1;
+  const AttentionProblem problem(p);
+  Random random(31);
+  for (const float value : {-3.f, 3.f}) {  // dS = P (dP − D) is −0 or +0
+    Tensors t(problem, random);
+    t.q.set(0, 20);
+    t.k.set(0, 20);
+    t.k.set(1, -std::numeric_limits<float>::infinity());
+    t.v.set(0, 0);
+    t.v.set(1, value);
+    t.d_o.set(0, 1);
+    const auto check = [&](const Implementation& implementation) {
+      const std::string name = implementation.name();
+      CAPTURE(name);
+      compute(implementation, problem, t);
+      CHECK(t.o[0] == 0);
+      CHECK(std::isnan(t.d_q[0]));
+    };
+    check(Oracle());
+    check(io::Fa2());
+    check(io::Standard());
+  }
+}
+
 TEST_CASE("the observer sees the run's own numbers: scores 3, 5, 10, a key a tile") {
   flashbook_problem p = dense_problem(1, 1, 1, 1, 3, 1, 1);
   p.scale = 1;
