@@ -63,8 +63,8 @@ class Fa2Forward {
     Tile V = sram.load(hbm_.v, key_rows(member, kv_head, keys, problem_->d_v));
     Tile S = sram.allocate("S", rows.size(), keys.size());
     sram.count_visited_tile();
-    if (scores_.compute(sram, {member, h, rows, keys}, row.slope, row.Q, K, S))
-      silence_unseen_keys(S, V);
+    scores_.compute(sram, {member, h, rows, keys}, row.slope, row.Q, K, S);
+    silence_unseen_keys(S, V);
 
     const bool observed = options_.observer != nullptr;
     const Matrix<float> scores = observed ? Matrix<float>(S) : Matrix<float>();

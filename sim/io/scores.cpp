@@ -51,16 +51,19 @@ Region ScoreRule::bias_region(const ScoreTile& at) const {
           shape[3] == 1 ? 1 : at.keys.size()};
 }
 
-bool ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K,
+void ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K,
                         Tile& S, Tile* H) const {
   set_product(sram, S, static_cast<float>(problem_->scale), Q, K.transpose());
   if (problem_->softcap > 0) soft_cap(S, H);
   if (hbm_.alibi) add_alibi(at, diagonal_of(problem_, at.member), slope, S);
   if (hbm_.bias) add_bias(sram, at, S);
   const Band band = band_of(problem_, at.member);
-  const bool masked = band.classify(at.rows, at.keys) != TileClass::full;
-  if (masked) mask(band, at, S);
-  return masked || hbm_.bias || holds_minus_infinity(S);
+  if (band.classify(at.rows, at.keys) != TileClass::full) mask(band, at, S);
+}
+
+bool ScoreRule::hides_pairs(const ScoreTile& at, const Tile& S) const {
+  const Band band = band_of(problem_, at.member);
+  return hbm_.bias || band.classify(at.rows, at.keys) != TileClass::full || holds_minus_infinity(S);
 }
 
 void ScoreRule::soft_cap(Tile& S, Tile* H) const {

@@ -114,7 +114,8 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
   std::optional<Tile> H;
   if (problem_->softcap > 0) H.emplace(sram.allocate("H", B_r, B_c));
   sram.count_visited_tile();
-  const bool hides = scores_.compute(sram, at, slope, queries.Q, keys.K, S, H ? &*H : nullptr);
+  scores_.compute(sram, at, slope, queries.Q, keys.K, S, H ? &*H : nullptr);
+  const bool hides = scores_.hides_pairs(at, S);
   if (hides) silence(S);
   set_product(sram, dS, 1, queries.dO, keys.V.transpose());  // dP
 
