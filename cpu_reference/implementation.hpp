@@ -66,7 +66,8 @@ struct Properties {
   double eps_exp = 0x1p-22, eps_tanh = 0x1p-22;
   /// NaN may reach rows that do not see it, but share such a tile of S with rows that do.
   std::optional<TileShape> nan_spreads_within;
-  /// Gradients that are bitwise equal from run to run. Outputs always are.
+  /// Gradients that are bitwise equal from run to run (dBias and dSinks go with dK and dV). Outputs
+  /// always are.
   bool deterministic_dq = true, deterministic_dkv = true;
 };
 

@@ -8,21 +8,35 @@
 #include "cpu_reference/slack.hpp"
 #include "sim/io/closed_form.hpp"
 #include "sim/io/fa2_forward.hpp"
+#include "sim/io/footprint.hpp"
 #include "sim/io/standard.hpp"
 #include "sim/io/three_kernel_backward.hpp"
 
 namespace flashbook::io {
 namespace {
 
+constexpr Streams nothing = {false, false}, keys = {true, false}, both = {true, true};
+
+// clang-format off
 constexpr std::array all_algorithms = {
-    Algorithm{"standard_forward", "standard attention (FA1 Alg. 0)", false, false,
-              standard_forward},
-    Algorithm{"standard_backward", "its backward pass (FA1 Alg. 3)", true, false,
-              standard_backward},
-    Algorithm{"fa2_forward", "FlashAttention-2 (FA2 Alg. 1)", false, true, fa2_forward},
-    Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ", true, true,
-              three_kernel_backward},
+    // name, title; backward, takes blocks, writes the LSE; what streams; execute, count, footprint
+    Algorithm{"standard_forward", "standard attention (FA1 Alg. 0)",
+              false, false, false, nothing,
+              standard_forward, count_standard_forward, nullptr},
+    Algorithm{"standard_forward_lse", "the same, writing the LSE that a backward pass reads",
+              false, false, true, nothing,
+              standard_forward_lse, count_standard_forward_lse, nullptr},
+    Algorithm{"standard_backward", "its backward pass (FA1 Alg. 3)",
+              true, false, false, nothing,
+              standard_backward, count_standard_backward, nullptr},
+    Algorithm{"fa2_forward", "FlashAttention-2 (FA2 Alg. 1)",
+              false, true, true, keys,
+              fa2_forward, count_fa2_forward, fa2_forward_footprint},
+    Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ",
+              true, true, false, both,
+              three_kernel_backward, count_three_kernels, three_kernel_footprint},
 };
+// clang-format on
 
 /// FLOPs below which waking a thread takes longer than the work.
 constexpr Index worth_a_second_thread = 200'000;
@@ -37,6 +51,22 @@ std::vector<TensorTraffic> traffic_of(const Machine& machine) {
                        machine.hbm.element_bytes(tensor), counts});
   }
   return traffic;
+}
+
+/// Slack belongs to no member and to no kernel: it is no part of the traffic.
+void write_slack(const Algorithm& algorithm, const AttentionProblem& problem,
+                 const RunTensors& tensors) {
+  if (algorithm.backward) return fill_slack(problem, tensors.gradients);
+  if (algorithm.writes_lse || !problem->packed) return fill_slack(problem, tensors.outputs);
+  std::vector<float> unwanted_lse(static_cast<std::size_t>(problem.lse_size()));
+  fill_slack(problem, Outputs{tensors.outputs.o, unwanted_lse.data()});
+}
+
+void check_lse_given(const Algorithm& algorithm, const AttentionProblem& problem,
+                     const Outputs& outputs) {
+  if (!algorithm.writes_lse || outputs.lse != nullptr || problem.lse_size() == 0) return;
+  throw InputError("outputs.lse is null: " + std::string(algorithm.name) +
+                   " writes the LSE; pass [B, H_q, N_q] floats");
 }
 
 }  // namespace
@@ -75,17 +105,14 @@ Blocks clamped(const Blocks& blocks, const AttentionProblem& problem) {
 Report run(const Algorithm& algorithm, const AttentionProblem& problem, const RunTensors& tensors,
            const RunOptions& options) {
   check_runs(algorithm, problem, options.blocks);
+  check_lse_given(algorithm, problem, tensors.outputs);
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
   if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
   RunOptions run_options = options;
   run_options.blocks = clamped(options.blocks, problem);
   algorithm.execute(machine, problem, tensors, run_options);
-  // Slack belongs to no member and to no kernel: it is no part of the traffic.
-  if (algorithm.backward)
-    fill_slack(problem, tensors.gradients);
-  else if (tensors.outputs.lse != nullptr)
-    fill_slack(problem, tensors.outputs);
+  write_slack(algorithm, problem, tensors);
 
   Report report;
   report.algorithm = algorithm.name;

@@ -37,7 +37,7 @@ struct TileStep {
   Range rows, keys;     ///< of the member
   Matrix<float> S, P;   ///< [B_r, B_c]
   Vector<float> m, l;   ///< [B_r], after the tile
-  Vector<float> alpha;  ///< [B_r], what ℓ and O were multiplied by
+  Vector<float> alpha;  ///< [B_r], what the run multiplied ℓ and O by
   Matrix<float> O;      ///< [B_r, d_v], not yet divided by ℓ
 };
 
@@ -48,12 +48,25 @@ struct RunOptions {
   std::function<void(const TileStep&)> observer = nullptr;
 };
 
+/// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
+/// each key tile, or each in a kernel of its own.
+struct Streams {
+  bool keys, queries;
+};
+
+/// All that is known of an algorithm: to add one is to add a row to the table in algorithms.cpp.
 struct Algorithm {
   std::string_view name;
   std::string_view title;  ///< what it is, in a few words
   bool backward;
   bool takes_blocks;
+  bool writes_lse;  ///< else outputs.lse is left alone, and may be null
+  Streams streams;
   void (*execute)(Machine&, const AttentionProblem&, const RunTensors&, const RunOptions&);
+  /// Fills in by formula what a run counts: tensors, visited tiles, executed FLOPs and peak SRAM.
+  void (*count)(const AttentionProblem&, const Blocks&, Report&);
+  /// Bytes of SRAM that blocks need, in a problem no smaller than they are; null without blocks.
+  Index (*footprint)(const AttentionProblem&, const Blocks&);
 };
 
 std::span<const Algorithm> algorithms();
@@ -67,8 +80,10 @@ void check_runs(const Algorithm& algorithm, const AttentionProblem& problem, con
 /// Blocks cut down to the problem: larger ones change nothing.
 Blocks clamped(const Blocks& blocks, const AttentionProblem& problem);
 
-/// Runs an algorithm on real tensors and reports what its copies counted.
-/// Throws InputError for blocks below 1, an SRAM too small, or fp64.
+/// Runs an algorithm on real tensors and reports what its copies counted, which depends on the
+/// problem and the options alone. Slack tokens are written, and not counted.
+/// Throws InputError for blocks below 1, an SRAM too small, fp64, or an LSE that is null although
+/// the algorithm writes it.
 Report run(const Algorithm& algorithm, const AttentionProblem& problem, const RunTensors& tensors,
            const RunOptions& options = {});
 

@@ -3,7 +3,6 @@
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/closed_form.hpp"
-#include "sim/io/footprint.hpp"
 #include "sim/io/visits.hpp"
 
 namespace flashbook::io {
@@ -11,15 +10,16 @@ namespace {
 
 constexpr Index largest_tried_singly = 1024;
 
-/// Block sizes to try for n rows, largest first: all up to 1,024, and of the larger ones, which no
-/// real SRAM holds, a few to each number of tiles.
+/// Block sizes to try for n rows, largest first: all up to 1,024, and of the larger ones a few to
+/// each number of tiles. (The SRAM of today's GPUs holds larger ones for small d, or with few rows
+/// on the other side: there the choice is close to the best, not always the best.)
 std::vector<Index> sizes(Index n) {
   std::vector<Index> tried;
   for (Index b = 1; b <= std::min(n, largest_tried_singly); ++b) tried.push_back(b);
   for (Index b = largest_tried_singly; b < n; b += b / 5) {
-    const Index tiles = (n + b - 1) / b;
+    const Index tiles = ceil_div(n, b);
     tried.push_back(b);
-    tried.push_back((n + tiles - 1) / tiles);  // as many tiles, evenly filled
+    tried.push_back(ceil_div(n, tiles));  // as many tiles, evenly filled
   }
   tried.push_back(std::max<Index>(n, 1));
   std::sort(tried.rbegin(), tried.rend());
@@ -27,13 +27,13 @@ std::vector<Index> sizes(Index n) {
   return tried;
 }
 
-/// Bytes that K and V (and Q and dO, backward) cannot be read in less with these blocks: a tile
-/// covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
+/// Bytes that what streams (K and V, or Q and O or dO) cannot be read in less with these blocks: a
+/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
   const double a_row = static_cast<double>((problem->d + problem->d_v) * bytes_of(problem.dtype()));
-  const double rereads = 1 / static_cast<double>(b.rows) +
-                         (algorithm.backward ? 1 / static_cast<double>(b.columns) : 0);
+  const double rereads = (algorithm.streams.keys ? 1 / static_cast<double>(b.rows) : 0) +
+                         (algorithm.streams.queries ? 1 / static_cast<double>(b.columns) : 0);
   return static_cast<double>(problem->heads_q) * pairs * a_row * rereads;
 }
 
@@ -49,9 +49,9 @@ double all_visible_pairs(const AttentionProblem& problem) {
 [[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
                          Index sram_bytes) {
   std::ostringstream out;
-  out << "the SRAM of " << sram_bytes << " bytes (--sram) holds no tiles of " << algorithm.name
+  out << "sram_bytes (--sram) is " << sram_bytes << ", which holds no tiles of " << algorithm.name
       << " with d = " << problem->d << ": its smallest blocks, B_r = B_c = 1, need "
-      << footprint(algorithm, problem, {1, 1}) << " bytes";
+      << algorithm.footprint(problem, {1, 1}) << " bytes";
   throw InputError(out.str());
 }
 
@@ -59,9 +59,10 @@ double all_visible_pairs(const AttentionProblem& problem) {
 
 Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes) {
   if (!algorithm.takes_blocks)
-    throw InputError(std::string(algorithm.name) + " has no blocks to choose: leave out --sram");
+    throw InputError(std::string(algorithm.name) +
+                     " has no blocks to choose: leave out sram_bytes (--sram)");
   check_runs(algorithm, problem, {1, 1});
-  if (footprint(algorithm, problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
+  if (algorithm.footprint(problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
   Blocks best = {1, 1};
   Index fewest = std::numeric_limits<Index>::max(), fewest_tiles = fewest;
@@ -69,7 +70,7 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   for (const Index rows : sizes(problem->n_q))
     for (const Index columns : sizes(problem->n_k)) {
       const Blocks blocks = {rows, columns};
-      if (footprint(algorithm, problem, blocks) > sram_bytes) continue;
+      if (algorithm.footprint(problem, blocks) > sram_bytes) continue;
       if (least_bytes(algorithm, problem, pairs, blocks) > static_cast<double>(fewest)) continue;
       const Report report = closed_form(algorithm, problem, blocks);
       const Index bytes = report.bytes_read() + report.bytes_written();

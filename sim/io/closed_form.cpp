@@ -17,10 +17,6 @@ struct Totals {
   Index members = 0;
 };
 
-Index ceil_div(Index a, Index b) {
-  return (a + b - 1) / b;
-}
-
 void add(Totals& sum, const Member& m, const Visits& v, const Blocks& blocks, Index times) {
   sum.members += times;
   sum.n_q += times * m.n_q;
@@ -84,8 +80,11 @@ class Table {
   Report& report_;
 };
 
+}  // namespace
+
 /// Q, O, LSE once; K and V once a row tile.
-void count_fa2_forward(const AttentionProblem& p, const Totals& n, Report& report) {
+void count_fa2_forward(const AttentionProblem& p, const Blocks& blocks, Report& report) {
+  const Totals n = totals_of(p, blocks);
   const Index H = p->heads_q;
   const Visits& v = n.visited;
   Table t(p, report);
@@ -103,6 +102,8 @@ void count_fa2_forward(const AttentionProblem& p, const Totals& n, Report& repor
     report.peak_sram_bytes =
         std::max(report.peak_sram_bytes, fa2_forward_footprint(p, {rows, keys}));
 }
+
+namespace {
 
 /// Longest tile of an axis of the bias: tiles stay within a member, or within the slack.
 Index longest_bias_tile(const AttentionProblem& p, bool queries, Index block) {
@@ -132,10 +133,12 @@ Index three_kernel_peak(const AttentionProblem& p, const Visits& v, const Blocks
   return peak;
 }
 
+}  // namespace
+
 /// Δ: O and dO once. dK/dV: the keys once, the queries once a key tile. dQ: the queries once, the
 /// keys once a row tile. dBias: both sides of every visited tile.
-void count_three_kernels(const AttentionProblem& p, const Totals& n, const Blocks& blocks,
-                         Report& report) {
+void count_three_kernels(const AttentionProblem& p, const Blocks& blocks, Report& report) {
+  const Totals n = totals_of(p, blocks);
   const Index H = p->heads_q, H_kv = p->heads_kv;
   const Visits& v = n.visited;
   const Index bias = p->has_bias ? 1 : 0, sinks = p->has_sinks ? 1 : 0;
@@ -164,6 +167,11 @@ void count_three_kernels(const AttentionProblem& p, const Totals& n, const Block
   report.peak_sram_bytes = three_kernel_peak(p, v, blocks);
 }
 
+namespace {
+
+/// Standard attention visits no tiles: for totals that blocks have no part in.
+constexpr Blocks whole = {Index{1} << 40, Index{1} << 40};
+
 /// One strip of rows at a time beside a whole operand.
 Index standard_forward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   const Index e = bytes_of(p.dtype()), rows = std::min(standard_rows, n_q);
@@ -176,7 +184,8 @@ Index standard_forward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   return std::max({scores, softmax, values});
 }
 
-void count_standard_forward(const AttentionProblem& p, const Totals& n, Report& report) {
+void count_standard(const AttentionProblem& p, bool writes_lse, Report& report) {
+  const Totals n = totals_of(p, whole);
   const Index H = p->heads_q;
   Index bias = 0;
   for (Index b = 0; b < p->members; ++b) {
@@ -194,10 +203,23 @@ void count_standard_forward(const AttentionProblem& p, const Totals& n, Report& 
   if (p->alibi != FLASHBOOK_NO_ALIBI) t.vector("alibi", H * n.members);
   if (p->has_sinks) t.vector("sinks", H * n.members);
   t.matrix("O", 0, H * n.n_q * p->d_v);
+  if (writes_lse) t.fp32_vector("LSE", 0, H * n.n_q);
   t.matrix("S", H * n.pairs, H * n.pairs);
   t.matrix("P", H * n.pairs, H * n.pairs);
   report.flops_executed = 2 * H * n.pairs * (p->d + p->d_v);
 }
+
+}  // namespace
+
+void count_standard_forward(const AttentionProblem& p, const Blocks&, Report& report) {
+  count_standard(p, false, report);
+}
+
+void count_standard_forward_lse(const AttentionProblem& p, const Blocks&, Report& report) {
+  count_standard(p, true, report);
+}
+
+namespace {
 
 Index standard_backward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   const Index e = bytes_of(p.dtype()), rows = std::min(standard_rows, n_q);
@@ -215,7 +237,10 @@ Index standard_backward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   return std::max({dV, dP, dS, dQ, dK, dbias});
 }
 
-void count_standard_backward(const AttentionProblem& p, const Totals& n, Report& report) {
+}  // namespace
+
+void count_standard_backward(const AttentionProblem& p, const Blocks&, Report& report) {
+  const Totals n = totals_of(p, whole);
   const Index H = p->heads_q, H_kv = p->heads_kv, sinks = p->has_sinks ? 1 : 0;
   report.peak_sram_bytes = cleared_bias_tile_bytes(p, {standard_rows, std::max<Index>(p->n_k, 1)});
   for (Index b = 0; b < p->members; ++b) {
@@ -243,8 +268,6 @@ void count_standard_backward(const AttentionProblem& p, const Totals& n, Report&
   report.flops_executed = 2 * H * n.pairs * (2 * p->d + 2 * p->d_v);
 }
 
-}  // namespace
-
 Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem) {
   Index pairs = 0;
   for (Index b = 0; b < problem->members; ++b)
@@ -258,20 +281,11 @@ Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem)
 Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
                    const Blocks& blocks) {
   check_runs(algorithm, problem, blocks);
-  const Blocks b = algorithm.takes_blocks ? clamped(blocks, problem) : clamped({1, 1}, problem);
   Report report;
   report.algorithm = algorithm.name;
   report.query_heads = problem->batch * problem->heads_q;
   report.flops_nominal = nominal_flops(algorithm, problem);
-  const Totals totals = totals_of(problem, b);
-  if (algorithm.takes_blocks && algorithm.backward)
-    count_three_kernels(problem, totals, b, report);
-  else if (algorithm.takes_blocks)
-    count_fa2_forward(problem, totals, report);
-  else if (algorithm.backward)
-    count_standard_backward(problem, totals, report);
-  else
-    count_standard_forward(problem, totals, report);
+  algorithm.count(problem, clamped(blocks, problem), report);
   return report;
 }
 

@@ -10,12 +10,19 @@ namespace flashbook::io {
 Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
                    const Blocks& blocks = default_blocks);
 
+/// The formulas, one an algorithm (Algorithm::count). Blocks are ignored where there are none.
+void count_standard_forward(const AttentionProblem& problem, const Blocks&, Report& report);
+void count_standard_forward_lse(const AttentionProblem& problem, const Blocks&, Report& report);
+void count_standard_backward(const AttentionProblem& problem, const Blocks&, Report& report);
+void count_fa2_forward(const AttentionProblem& problem, const Blocks& blocks, Report& report);
+void count_three_kernels(const AttentionProblem& problem, const Blocks& blocks, Report& report);
+
 /// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for
 /// d = d_v), halved for causal; windows are not deducted.
 Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem);
 
 /// The blocks that move the fewest bytes among those whose tiles fit `sram_bytes`.
-/// Sizes up to 128 are all tried, beyond them those that divide N evenly and powers of 1.19.
+/// Sizes up to 1,024 are all tried, and beyond them a few to each number of tiles.
 /// Throws InputError naming the least SRAM that works if none do, or if it takes no blocks.
 Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes);
 

@@ -64,8 +64,7 @@ Index delta_kernel_footprint(const AttentionProblem& problem, Index rows) {
   return rows * (2 * problem->d_v * input_bytes(problem) + 4);
 }
 
-Index footprint(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& tile) {
-  if (!algorithm.backward) return fa2_forward_footprint(problem, tile);
+Index three_kernel_footprint(const AttentionProblem& problem, const Blocks& tile) {
   return std::max({query_kernel_footprint(problem, tile), key_kernel_footprint(problem, tile),
                    problem->has_bias ? bias_kernel_footprint(problem, tile) : Index{0},
                    delta_kernel_footprint(problem, tile.rows)});

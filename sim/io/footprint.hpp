@@ -12,7 +12,7 @@ Index key_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index bias_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index delta_kernel_footprint(const AttentionProblem& problem, Index rows);
 
-/// The largest of a blocked algorithm's kernels.
-Index footprint(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& tile);
+/// The largest of the kernels of three_kernel_backward.
+Index three_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 
 }  // namespace flashbook::io

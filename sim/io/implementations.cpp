@@ -56,7 +56,7 @@ Support Standard::supports_backward(const AttentionProblem& problem) const {
 
 void Standard::forward(const AttentionProblem& problem, const Inputs& inputs,
                        const Outputs& outputs) const {
-  run(find_algorithm("standard_forward"), problem, {inputs, outputs, {}, {}});
+  run(find_algorithm("standard_forward_lse"), problem, {inputs, outputs, {}, {}});
 }
 
 void Standard::backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,

@@ -5,7 +5,8 @@
 #include "cpu_reference/attention_problem.hpp"
 
 /// Which pairs of a member are visible, decided a tile at a time. This shares no code with
-/// AttentionProblem::visible, by which the oracle decides pair by pair: a test compares the two.
+/// AttentionProblem::visible, by which the oracle decides pair by pair, nor the diagonal that it
+/// refers to: a test compares the two.
 namespace flashbook::io {
 
 using Index = std::int64_t;
@@ -20,6 +21,10 @@ struct Range {
 
 constexpr Range intersection(Range a, Range b) {
   return {std::max(a.first, b.first), std::min(a.last, b.last)};
+}
+
+constexpr Index ceil_div(Index a, Index b) {
+  return (a + b - 1) / b;
 }
 
 /// Tile `index` of the tiles of `block` rows that cut [0, n).
@@ -62,13 +67,18 @@ struct Band {
   }
 };
 
+/// Key on the diagonal of a member's query row 0: negative where N_q > N_k, bottom-right.
+inline Index diagonal_of(const AttentionProblem& problem, const Member& member) {
+  return problem.alignment() == Alignment::top_left ? 0 : member.n_k - member.n_q;
+}
+
 inline Band band_of(const AttentionProblem& problem, const Member& member) {
   // Beyond every index, and small enough that sums of a few do not overflow.
   constexpr Index no_limit = Index{1} << 61;
   const auto side = [](Index keys) { return keys == unbounded ? no_limit : keys; };
   const Index right = side(problem->window_right);
   return {side(problem->window_left), problem->causal ? std::min<Index>(right, 0) : right,
-          member.diagonal, member.n_q, member.n_k};
+          diagonal_of(problem, member), member.n_q, member.n_k};
 }
 
 }  // namespace flashbook::io

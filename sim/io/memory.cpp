@@ -30,6 +30,37 @@ Index offset_of(const Layout& layout, const Region& region) {
   return region.batch * s[0] + region.head * s[1] + region.row * s[2] + region.column * s[3];
 }
 
+std::string text_of(const Region& r) {
+  std::ostringstream out;
+  out << "[batch " << r.batch << ", head " << r.head << ", rows " << r.row << " + " << r.rows
+      << ", columns " << r.column << " + " << r.columns << "]";
+  return out.str();
+}
+
+/// Whether [first, first + n) is a part of an axis.
+bool within(Index first, Index n, Index axis) {
+  return first >= 0 && n >= 0 && n <= axis && first <= axis - n;
+}
+
+void check_within(const std::string& name, const Layout& layout, const Region& r) {
+  const auto& shape = layout.shape;
+  if (within(r.batch, 1, shape[0]) && within(r.head, 1, shape[1]) &&
+      within(r.row, r.rows, shape[2]) && within(r.column, r.columns, shape[3]))
+    return;
+  std::ostringstream out;
+  out << "region " << text_of(r) << " leaves tensor " << name << " [" << shape[0] << ", "
+      << shape[1] << ", " << shape[2] << ", " << shape[3] << "]";
+  throw std::logic_error(out.str());
+}
+
+void check_same_shape(const Tile& tile, const std::string& name, const Region& r) {
+  if (tile.rows() == r.rows && tile.cols() == r.columns) return;
+  std::ostringstream out;
+  out << "a tile [" << tile.rows() << ", " << tile.cols() << "] to region " << text_of(r) << " of "
+      << name;
+  throw std::logic_error(out.str());
+}
+
 template <class T>
 void copy_in(const T* from, const Layout& layout, Tile& tile) {
   const auto [row_stride, column_stride] = std::pair(layout.strides[2], layout.strides[3]);
@@ -88,21 +119,28 @@ Tensor Hbm::add(Entry entry) {
 }
 
 Tensor Hbm::add_input(std::string name, const Layout& layout, const void* data) {
-  return add({std::move(name), layout, data, nullptr, {}});
+  return add({std::move(name), layout, true, data, nullptr, {}});
 }
 
 Tensor Hbm::add_output(std::string name, const Layout& layout, void* data) {
-  return add({std::move(name), layout, data, data, {}});
+  return add({std::move(name), layout, false, data, data, {}});
 }
 
 Tensor Hbm::add_workspace(std::string name, Kind kind, DType dtype,
                           const std::array<Index, 4>& shape) {
   const Layout layout = {
-      kind, dtype, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
+      kind, dtype, shape, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}};
   std::vector<std::byte> memory(
       static_cast<std::size_t>(shape[0] * layout.strides[0] * bytes_of(dtype)));
   void* data = memory.data();
-  return add({std::move(name), layout, data, data, std::move(memory)});
+  return add({std::move(name), layout, false, data, data, std::move(memory)});
+}
+
+const Hbm::Entry& Hbm::written(Tensor tensor, const Region& region) const {
+  const Entry& to = entry(tensor);
+  if (to.is_input) throw std::logic_error("store to the input " + to.name);
+  check_within(to.name, to.layout, region);
+  return to;
 }
 
 // ---- Tile
@@ -123,6 +161,7 @@ Sram::Sram(const Hbm& hbm, Index capacity_bytes) : hbm_(hbm), capacity_bytes_(ca
 
 Tile Sram::load(Tensor tensor, const Region& region) {
   const Hbm::Entry& from = hbm_.entry(tensor);
+  check_within(from.name, from.layout, region);
   Tile tile = allocate(from.name, region.rows, region.columns, bytes_of(from.layout.dtype));
   if (region.size() == 0) return tile;
   at_region(from.layout, from.source, region,
@@ -133,8 +172,10 @@ Tile Sram::load(Tensor tensor, const Region& region) {
 
 float Sram::load_element(Tensor tensor, Index batch, Index head, Index row) {
   const Hbm::Entry& from = hbm_.entry(tensor);
+  const Region region = {batch, head, row, 1, 0, 1};
+  check_within(from.name, from.layout, region);
   float value = 0;
-  at_region(from.layout, from.source, {batch, head, row, 1, 0, 1},
+  at_region(from.layout, from.source, region,
             [&](const auto* source) { value = static_cast<float>(*source); });
   counts(tensor).reads += 1;
   return value;
@@ -154,25 +195,28 @@ Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index elem
 }
 
 void Sram::store(const Tile& tile, Tensor tensor, const Region& region) {
-  const Hbm::Entry& to = hbm_.entry(tensor);
+  const Hbm::Entry& to = hbm_.written(tensor, region);
+  check_same_shape(tile, to.name, region);
   if (region.size() == 0) return;
-  if (to.target == nullptr) throw std::logic_error("store to the input " + to.name);
   at_region(to.layout, to.target, region, [&](auto* target) { copy_out(tile, to.layout, target); });
   counts(tensor).writes += region.size();
 }
 
 void Sram::store_element(float value, Tensor tensor, Index batch, Index head, Index row) {
-  const Hbm::Entry& to = hbm_.entry(tensor);
-  at_region(to.layout, to.target, {batch, head, row, 1, 0, 1}, [&](auto* target) {
+  const Region region = {batch, head, row, 1, 0, 1};
+  const Hbm::Entry& to = hbm_.written(tensor, region);
+  at_region(to.layout, to.target, region, [&](auto* target) {
     *target = round_to<std::remove_reference_t<decltype(*target)>>(value);
   });
   counts(tensor).writes += 1;
 }
 
 void Sram::atomic_add(const Tile& tile, Tensor tensor, const Region& region) {
-  const Hbm::Entry& to = hbm_.entry(tensor);
-  if (to.target == nullptr || to.layout.dtype != DType::fp32)
-    throw std::logic_error("atomic addition to " + to.name + ", which is no fp32 output");
+  const Hbm::Entry& to = hbm_.written(tensor, region);
+  check_same_shape(tile, to.name, region);
+  if (to.layout.dtype != DType::fp32)
+    throw std::logic_error("atomic addition to " + to.name + ", which is not fp32");
+  if (region.size() == 0) return;
   const auto& strides = to.layout.strides;
   float* target = static_cast<float*>(to.target) + offset_of(to.layout, region);
   for (Index i = 0; i < region.rows; ++i)
@@ -213,7 +257,8 @@ void Sram::refuse(std::string_view name, Index rows, Index columns, Index bytes)
     if (!slot.tile.empty())
       out << slot.tile << " [" << slot.rows << ", " << slot.columns << "] of " << slot.bytes
           << " bytes, ";
-  out << resident_bytes_ << " in all: pass smaller blocks (--br, --bc) or a larger --sram";
+  out << resident_bytes_
+      << " in all: pass smaller blocks (--br, --bc) or a larger sram_bytes (--sram)";
   throw InputError(out.str());
 }
 

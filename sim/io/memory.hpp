@@ -11,8 +11,10 @@
 #include "cpu_reference/tensor_view.hpp"
 
 /// The two levels of memory that FlashAttention is about. Tensors lie in HBM, which exposes no
-/// element; arithmetic happens on tiles in SRAM; `load` and `store` are the only way between the
-/// two, and they count what they copy. So what is not counted cannot be computed with.
+/// element; arithmetic happens on tiles in SRAM; `load`, `store` and `atomic_add` are the way
+/// between the two, and they count what they copy. So a kernel that is written in tiles cannot move
+/// an element without counting it. (Nothing stops an algorithm from reading the pointers it binds;
+/// and FLOPs and visited tiles are what kernels report of themselves.)
 namespace flashbook::io {
 
 enum class Kind { matrix, vector };
@@ -45,9 +47,13 @@ struct Tensor {
 
 /// How a tensor [batch, head, row, column] lies in memory.
 struct Layout {
+  /// Length of an axis along which one element stands for all.
+  static constexpr Index endless = std::numeric_limits<Index>::max();
+
   Kind kind;
   DType dtype;
-  std::array<Index, 4> strides;  ///< in elements, as the axes
+  std::array<Index, 4> shape;
+  std::array<Index, 4> strides;  ///< in elements
 };
 
 /// rows x columns elements of one head: what one copy moves.
@@ -76,6 +82,7 @@ class Hbm {
   struct Entry {
     std::string name;
     Layout layout;
+    bool is_input;
     const void* source;
     void* target;  // null for an input
     std::vector<std::byte> workspace;
@@ -83,6 +90,8 @@ class Hbm {
   const Entry& entry(Tensor tensor) const {
     return tensors_[static_cast<std::size_t>(tensor.index)];
   }
+  /// What a kernel writes a region of: throws std::logic_error unless it may.
+  const Entry& written(Tensor tensor, const Region& region) const;
   Tensor add(Entry entry);
 
   std::vector<Entry> tensors_;
@@ -119,6 +128,9 @@ class Sram {
   explicit Sram(const Hbm& hbm, Index capacity_bytes = unlimited);
   Sram(const Sram&) = delete;
   Sram& operator=(const Sram&) = delete;
+
+  // Copies throw std::logic_error if a region leaves its tensor, if the tile has another shape, or
+  // if what is written to is an input.
 
   /// Copies a region of a tensor into a new tile.
   /// Throws InputError that names the resident tiles if it does not fit; so does allocate.

@@ -14,9 +14,11 @@
 ///   3 then 5:   e^(3−5) = 0.135.   Then 10:   0.135 · e^(5−10) = 0.0009 = e^(3−10).
 namespace flashbook::io {
 
+inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
 /// State of a row that has seen no key: the identity of merge.
 struct SoftmaxState {
-  float m = -std::numeric_limits<float>::infinity();
+  float m = minus_infinity;
   float l = 0;
 
   /// ln Σ_j e^(s_j): −∞ for an empty row.
@@ -25,18 +27,18 @@ struct SoftmaxState {
 
 /// A sink is a key without a value: it weighs in ℓ, and nothing is added to o.
 inline SoftmaxState sink_state(float logit) {
-  return {logit, logit == -std::numeric_limits<float>::infinity() ? 0.f : 1.f};
+  return {logit, logit == minus_infinity ? 0.f : 1.f};
 }
 
 /// P_z = e^(z − LSE): the sink's share of a row.
 inline float sink_weight(float logit, float lse) {
-  return logit == -std::numeric_limits<float>::infinity() ? 0.f : std::exp(logit - lse);
+  return logit == minus_infinity ? 0.f : std::exp(logit - lse);
 }
 
 /// What to subtract from scores whose maximum is m. A row of −∞ scores has no weight, but −∞ − −∞
 /// would be NaN: subtract 0, and e^(−∞) = 0 says the rest.
 inline float shift_of(float m) {
-  return m == -std::numeric_limits<float>::infinity() ? 0.f : m;
+  return m == minus_infinity ? 0.f : m;
 }
 
 /// α = e^(m_old − m): what ℓ and o are multiplied by when the maximum rises to m.

@@ -7,10 +7,10 @@
 namespace flashbook::io {
 namespace {
 
-/// S −= slope · |i + diagonal − j|.
-void add_alibi(const ScoreTile& at, float slope, Tile& S) {
+/// S −= slope · |j − diagonal(i)|.
+void add_alibi(const ScoreTile& at, Index diagonal_of_row_0, float slope, Tile& S) {
   for (Index i = 0; i < S.rows(); ++i) {
-    const Index diagonal = at.rows.first + i + at.member.diagonal;
+    const Index diagonal = at.rows.first + i + diagonal_of_row_0;
     for (Index j = 0; j < S.cols(); ++j)
       S(i, j) -= slope * static_cast<float>(std::abs(diagonal - (at.keys.first + j)));
   }
@@ -22,9 +22,17 @@ void mask(const Band& band, const ScoreTile& at, Tile& S) {
     const Index row = at.rows.first + i;
     Range seen = intersection(band.keys_seen_by({row, row + 1}), at.keys);
     if (seen.empty()) seen = {at.keys.first, at.keys.first};
-    S.row(i).head(seen.first - at.keys.first).setConstant(minus_infinity_score);
-    S.row(i).tail(at.keys.last - seen.last).setConstant(minus_infinity_score);
+    S.row(i).head(seen.first - at.keys.first).setConstant(minus_infinity);
+    S.row(i).tail(at.keys.last - seen.last).setConstant(minus_infinity);
   }
+}
+
+/// Scores may overflow to −∞ without any mask. (Written to be vectorised.)
+bool holds_minus_infinity(const Tile& S) {
+  const float* s = S.data();
+  int found = 0;
+  for (Index i = 0; i < S.size(); ++i) found |= s[i] == minus_infinity;
+  return found != 0;
 }
 
 }  // namespace
@@ -43,16 +51,19 @@ Region ScoreRule::bias_region(const ScoreTile& at) const {
           shape[3] == 1 ? 1 : at.keys.size()};
 }
 
-bool ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K,
+void ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K,
                         Tile& S, Tile* H) const {
   set_product(sram, S, static_cast<float>(problem_->scale), Q, K.transpose());
   if (problem_->softcap > 0) soft_cap(S, H);
-  if (hbm_.alibi) add_alibi(at, slope, S);
+  if (hbm_.alibi) add_alibi(at, diagonal_of(problem_, at.member), slope, S);
   if (hbm_.bias) add_bias(sram, at, S);
   const Band band = band_of(problem_, at.member);
-  const bool masked = band.classify(at.rows, at.keys) != TileClass::full;
-  if (masked) mask(band, at, S);
-  return masked || hbm_.bias;
+  if (band.classify(at.rows, at.keys) != TileClass::full) mask(band, at, S);
+}
+
+bool ScoreRule::hides_pairs(const ScoreTile& at, const Tile& S) const {
+  const Band band = band_of(problem_, at.member);
+  return hbm_.bias || band.classify(at.rows, at.keys) != TileClass::full || holds_minus_infinity(S);
 }
 
 void ScoreRule::soft_cap(Tile& S, Tile* H) const {
@@ -68,7 +79,7 @@ void ScoreRule::add_bias(Sram& sram, const ScoreTile& at, Tile& S) const {
     for (Index j = 0; j < S.cols(); ++j) {
       const float b = bias(bias.rows() == 1 ? 0 : i, bias.cols() == 1 ? 0 : j);
       // −∞ hides: it is selected, not added, so that it also hides a NaN.
-      S(i, j) = b == minus_infinity_score ? b : S(i, j) + b;
+      S(i, j) = b == minus_infinity ? b : S(i, j) + b;
     }
 }
 

@@ -25,9 +25,11 @@ class ScoreRule {
   Region bias_region(const ScoreTile& at) const;
 
   /// Q [B_r, d], K [B_c, d] → S [B_r, B_c]; also h = 1 − tanh², the soft-cap's slope, if H is
-  /// given. Returns whether S may hide pairs: then they are the −∞ in it.
-  bool compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K, Tile& S,
+  /// given.
+  void compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K, Tile& S,
                Tile* H = nullptr) const;
+  /// Whether S may hide pairs, by mask, bias or arithmetic: they are the −∞ in it.
+  bool hides_pairs(const ScoreTile& at, const Tile& S) const;
 
  private:
   void soft_cap(Tile& S, Tile* H) const;

@@ -10,8 +10,24 @@
 namespace flashbook::io {
 namespace {
 
-/// C += W X. Weights of 0 stand for hidden pairs, which take no part although 0 · NaN is NaN: rows
-/// of X that hold NaN or Inf stay out of the product and are added pair by pair.
+/// P and dS of a hidden pair are −0 in memory, and never −0 otherwise: a visible pair whose P
+/// underflows still carries NaN from V and dO, a hidden one carries nothing, and the sign says
+/// which is which without another matrix to move.
+constexpr float hidden_weight = -0.f;
+
+bool is_hidden(float weight) {
+  return weight == 0 && std::signbit(weight);
+}
+
+/// Rounds as a copy to memory would, so that what underflows there becomes +0 here.
+float visible_weight(float weight, DType dtype) {
+  if (dtype == DType::fp16) weight = static_cast<float>(half(weight));
+  if (dtype == DType::bf16) weight = static_cast<float>(bfloat16(weight));
+  return weight + 0.f;  // −0 + 0 = +0
+}
+
+/// C += W X. Hidden pairs take no part, although 0 · NaN is NaN: rows of X that hold NaN or Inf
+/// stay out of the product and are added pair by pair.
 template <class Weights>
 void add_seen_product(Sram& sram, Tile& C, const Weights& W, Tile& X) {
   std::vector<std::pair<Index, Matrix<float>>> poisoned;
@@ -24,7 +40,7 @@ void add_seen_product(Sram& sram, Tile& C, const Weights& W, Tile& X) {
   add_product(sram, C, W, X);
   for (const auto& [j, row] : poisoned) {
     for (Index i = 0; i < C.rows(); ++i)
-      if (W(i, j) != 0) C.row(i) += W(i, j) * row;
+      if (!is_hidden(W(i, j))) C.row(i) += W(i, j) * row;
     X.row(j) = row;
   }
 }
@@ -140,7 +156,7 @@ void Standard::compute_scores(Sram& sram, const HeadOf& at) const {
   });
 }
 
-/// P = softmax(S), row by row.
+/// P = softmax(S), row by row, and −0 where S is −∞.
 void Standard::softmax(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head;
@@ -151,10 +167,10 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
     Tile S = sram.load(S_, pairs(m, h, rows)), lse = sram.allocate("LSE", rows.size(), 1);
     for (Index i = 0; i < S.rows(); ++i) {
       auto row = S.row(i).array();
-      const Eigen::Array<bool, 1, Eigen::Dynamic> hidden = row == minus_infinity_score;
+      const Eigen::Array<bool, 1, Eigen::Dynamic> hidden = row == minus_infinity;
       SoftmaxState state = start;
       absorb(row, state.m, state.l);
-      row = hidden.select(0.f, row / state.l);
+      row = hidden.select(hidden_weight, row / state.l);
       lse(i) = state.lse();
     }
     sram.store(S, P_, pairs(m, h, rows));
@@ -234,18 +250,25 @@ void Standard::grad_scores(Sram& sram, Index head) const {
   if (hbm_.sinks) sram.store_element(grad_sink, hbm_.grad_sinks, 0, head, 0);
 }
 
-/// D = rowsum(P ∘ dP) − dLSE;  dS = P ∘ (dP − D), 0 where P is;  returns −Σ_i e^(z − LSE_i) D_i.
+/// D = rowsum(P ∘ dP) − dLSE;  dS = P ∘ (dP − D);  returns −Σ_i e^(z − LSE_i) D_i.
 float Standard::grad_score_rows(Sram& sram, const HeadOf& at, Range rows, float sink) const {
   const Member& m = at.member;
   const Index h = at.head;
   const Region vector = query_rows(m, h, rows, 1);
   const Tile P = sram.load(P_, pairs(m, h, rows));
   Tile dS = sram.load(dP_, pairs(m, h, rows)), D = sram.allocate("D", rows.size(), 1);
-  for (Index i = 0; i < P.rows(); ++i)
-    D(i) = (P.row(i).array() == 0).select(0.f, P.row(i).array() * dS.row(i).array()).sum();
+  Tile& dP = dS;
+  Eigen::ArrayXf products(m.n_k);
+  for (Index i = 0; i < P.rows(); ++i) {
+    for (Index j = 0; j < P.cols(); ++j)
+      products(j) = is_hidden(P(i, j)) ? 0.f : P(i, j) * dP(i, j);
+    D(i) = products.sum();
+  }
   if (hbm_.grad_lse) D -= sram.load(hbm_.grad_lse, vector);
   for (Index i = 0; i < P.rows(); ++i)
-    dS.row(i) = (P.row(i).array() == 0).select(0.f, P.row(i).array() * (dS.row(i).array() - D(i)));
+    for (Index j = 0; j < P.cols(); ++j)
+      dS(i, j) = is_hidden(P(i, j)) ? hidden_weight
+                                    : visible_weight(P(i, j) * (dP(i, j) - D(i)), problem_.dtype());
   sram.store(dS, dS_, pairs(m, h, rows));
   if (!hbm_.sinks) return 0;
 
@@ -258,10 +281,10 @@ float Standard::grad_score_rows(Sram& sram, const HeadOf& at, Range rows, float 
 /// dX = dS ∘ H.
 Tile Standard::load_grad_capped(Sram& sram, const HeadOf& at, Range rows) const {
   Tile dX = sram.load(dS_, pairs(at.member, at.head, rows));
-  if (H_) {
-    multiply_by_slope(dX, sram.load(H_, pairs(at.member, at.head, rows)));
-    round_tile(dX, problem_.dtype());
-  }
+  if (!H_) return dX;
+  const Tile H = sram.load(H_, pairs(at.member, at.head, rows));
+  for (Index i = 0; i < dX.size(); ++i)
+    if (!is_hidden(dX(i))) dX(i) = visible_weight(dX(i) * H(i), problem_.dtype());
   return dX;
 }
 
@@ -319,8 +342,13 @@ void Standard::grad_bias(Sram& sram, const BiasTile& tile) const {
 void standard_forward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
                       const RunOptions&) {
   Tensors hbm = bind_forward(machine.hbm, problem, tensors);
-  if (tensors.outputs.lse == nullptr) hbm.lse = {};
+  hbm.lse = {};
   Standard(machine, problem, hbm).forward();
+}
+
+void standard_forward_lse(Machine& machine, const AttentionProblem& problem,
+                          const RunTensors& tensors, const RunOptions&) {
+  Standard(machine, problem, bind_forward(machine.hbm, problem, tensors)).forward();
 }
 
 void standard_backward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,

@@ -12,10 +12,13 @@ namespace flashbook::io {
 inline constexpr Index standard_rows = 64;
 
 /// S = QKᵀ; P = softmax(S); O = PV. Reads 3Nd + 2N² elements a head and writes Nd + 2N².
-/// Standard attention has no use for the LSE: it is written, and counted, only if outputs.lse is
-/// given.
+/// Algorithm 0 has no use for the LSE, and does not write it.
 void standard_forward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
                       const RunOptions& options);
+
+/// The same, and the LSE: N more elements written.
+void standard_forward_lse(Machine& machine, const AttentionProblem& problem,
+                          const RunTensors& tensors, const RunOptions& options);
 
 /// dV = PᵀdO; dP = dO Vᵀ; dS = P ∘ (dP − D); dQ = dS K; dK = dSᵀQ. Reads 5Nd + 5N² elements a head
 /// and writes 3Nd + 2N². P (and the soft-cap's slope H) is given by a forward pass whose traffic is

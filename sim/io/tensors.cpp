@@ -3,47 +3,68 @@
 namespace flashbook::io {
 namespace {
 
-Layout matrix_layout(const AttentionProblem& problem, const flashbook_strides& s) {
-  return {Kind::matrix, problem.dtype(), {s.batch, s.head, s.token, 1}};
+std::array<Index, 4> strides_of(const flashbook_strides& s) {
+  return {s.batch, s.head, s.token, 1};
+}
+
+/// Q, O and their gradients; K, V and theirs.
+Layout query_layout(const AttentionProblem& p, const flashbook_strides& s, Index channels) {
+  return {Kind::matrix, p.dtype(), {p->batch, p->heads_q, p->n_q, channels}, strides_of(s)};
+}
+Layout key_layout(const AttentionProblem& p, const flashbook_strides& s, Index channels) {
+  return {Kind::matrix, p.dtype(), {p->batch, p->heads_kv, p->n_k, channels}, strides_of(s)};
 }
 
 /// LSE and its gradient: [B, H_q, N_q], always fp32 here.
 Layout row_vector_layout(const AttentionProblem& problem) {
-  return {Kind::vector, DType::fp32, {problem->heads_q * problem->n_q, problem->n_q, 1, 1}};
+  return {Kind::vector,
+          DType::fp32,
+          {problem->batch, problem->heads_q, problem->n_q, 1},
+          {problem->heads_q * problem->n_q, problem->n_q, 1, 1}};
 }
 
-Layout head_vector_layout(const AttentionProblem& problem, Index batch_stride) {
-  return {Kind::vector, problem.dtype(), {batch_stride, 1, 1, 1}};
+/// Slopes, and sinks and their gradients: [members or 1, H_q].
+Layout head_vector_layout(const AttentionProblem& problem, bool per_member) {
+  return {Kind::vector,
+          problem.dtype(),
+          {per_member ? problem->members : Layout::endless, problem->heads_q, 1, 1},
+          {per_member ? problem->heads_q : 0, 1, 1, 1}};
 }
 
-Layout bias_layout(const AttentionProblem& problem, const std::array<Index, 4>& strides) {
-  Layout layout = {Kind::matrix, problem.dtype(), strides};
-  for (std::size_t axis = 0; axis < 4; ++axis)
-    if (problem->bias_shape[axis] == 1) layout.strides[axis] = 0;
+/// An axis along which the bias is broadcast has one element, whatever the index.
+Layout bias_layout(const AttentionProblem& problem) {
+  Layout layout = {Kind::matrix, problem.dtype(), {}, {}};
+  for (std::size_t axis = 0; axis < 4; ++axis) {
+    const bool broadcast = problem->bias_shape[axis] == 1;
+    layout.shape[axis] = broadcast ? Layout::endless : problem->bias_shape[axis];
+    layout.strides[axis] = broadcast ? 0 : problem->bias_strides[axis];
+  }
   return layout;
+}
+
+/// The bias's own shape, contiguous.
+Layout grad_bias_layout(const AttentionProblem& problem) {
+  const auto& s = problem->bias_shape;
+  return {Kind::matrix,
+          problem.dtype(),
+          {s[0], s[1], s[2], s[3]},
+          {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}};
 }
 
 /// What both passes read.
 Tensors bind_inputs(Hbm& hbm, const AttentionProblem& problem, const Inputs& in) {
   Tensors t;
-  t.q = hbm.add_input("Q", matrix_layout(problem, problem->q), in.q);
-  t.k = hbm.add_input("K", matrix_layout(problem, problem->k), in.k);
-  t.v = hbm.add_input("V", matrix_layout(problem, problem->v), in.v);
-  if (problem->has_bias) {
-    const auto& s = problem->bias_strides;
-    t.bias = hbm.add_input("bias", bias_layout(problem, {s[0], s[1], s[2], s[3]}), in.bias);
-  }
+  t.q = hbm.add_input("Q", query_layout(problem, problem->q, problem->d), in.q);
+  t.k = hbm.add_input("K", key_layout(problem, problem->k, problem->d), in.k);
+  t.v = hbm.add_input("V", key_layout(problem, problem->v, problem->d_v), in.v);
+  if (problem->has_bias) t.bias = hbm.add_input("bias", bias_layout(problem), in.bias);
   if (problem->alibi != FLASHBOOK_NO_ALIBI) {
-    const Index member_stride = problem->alibi == FLASHBOOK_ALIBI_BH ? problem->heads_q : 0;
-    t.alibi = hbm.add_input("alibi", head_vector_layout(problem, member_stride), in.alibi);
+    const bool per_member = problem->alibi == FLASHBOOK_ALIBI_BH;
+    t.alibi = hbm.add_input("alibi", head_vector_layout(problem, per_member), in.alibi);
   }
   if (problem->has_sinks)
-    t.sinks = hbm.add_input("sinks", head_vector_layout(problem, 0), in.sinks);
+    t.sinks = hbm.add_input("sinks", head_vector_layout(problem, false), in.sinks);
   return t;
-}
-
-std::array<Index, 4> contiguous_strides(const std::int64_t (&shape)[4]) {
-  return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1};
 }
 
 /// Tokens [first, first + n) in tiles.
@@ -86,7 +107,7 @@ std::vector<Range> bias_outer_axis(Index stored, Index full) {
 
 Tensors bind_forward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors) {
   Tensors t = bind_inputs(hbm, problem, tensors.inputs);
-  t.o = hbm.add_output("O", matrix_layout(problem, problem->o), tensors.outputs.o);
+  t.o = hbm.add_output("O", query_layout(problem, problem->o, problem->d_v), tensors.outputs.o);
   t.lse = hbm.add_output("LSE", row_vector_layout(problem), tensors.outputs.lse);
   return t;
 }
@@ -95,18 +116,17 @@ Tensors bind_backward(Hbm& hbm, const AttentionProblem& problem, const RunTensor
   Tensors t = bind_inputs(hbm, problem, tensors.inputs);
   const auto& [d_o, d_lse] = tensors.cotangents;
   const Gradients& grad = tensors.gradients;
-  t.o = hbm.add_input("O", matrix_layout(problem, problem->o), tensors.outputs.o);
+  t.o = hbm.add_input("O", query_layout(problem, problem->o, problem->d_v), tensors.outputs.o);
   t.lse = hbm.add_input("LSE", row_vector_layout(problem), tensors.outputs.lse);
-  t.grad_o = hbm.add_input("dO", matrix_layout(problem, problem->grad_o), d_o);
+  t.grad_o = hbm.add_input("dO", query_layout(problem, problem->grad_o, problem->d_v), d_o);
   if (problem->has_dlse) t.grad_lse = hbm.add_input("dLSE", row_vector_layout(problem), d_lse);
-  t.grad_q = hbm.add_output("dQ", matrix_layout(problem, problem->grad_q), grad.q);
-  t.grad_k = hbm.add_output("dK", matrix_layout(problem, problem->grad_k), grad.k);
-  t.grad_v = hbm.add_output("dV", matrix_layout(problem, problem->grad_v), grad.v);
+  t.grad_q = hbm.add_output("dQ", query_layout(problem, problem->grad_q, problem->d), grad.q);
+  t.grad_k = hbm.add_output("dK", key_layout(problem, problem->grad_k, problem->d), grad.k);
+  t.grad_v = hbm.add_output("dV", key_layout(problem, problem->grad_v, problem->d_v), grad.v);
   if (problem->has_bias)
-    t.grad_bias = hbm.add_output(
-        "dbias", bias_layout(problem, contiguous_strides(problem->bias_shape)), grad.bias);
+    t.grad_bias = hbm.add_output("dbias", grad_bias_layout(problem), grad.bias);
   if (problem->has_sinks)
-    t.grad_sinks = hbm.add_output("dsinks", head_vector_layout(problem, 0), grad.sinks);
+    t.grad_sinks = hbm.add_output("dsinks", head_vector_layout(problem, false), grad.sinks);
   return t;
 }
 

@@ -41,9 +41,9 @@ class Backward {
   QuerySide load_queries(Sram& sram, const Member& member, Index head, Range rows) const;
   KeySide load_keys(Sram& sram, const Member& member, Index kv_head, Range keys) const;
   float delta_tile(Sram& sram, const QueryTile& tile, float sink) const;
-  template <class Use>
+  template <class Silence, class Use>
   void recompute(Sram& sram, const ScoreTile& at, float slope, const QuerySide& queries,
-                 const KeySide& keys, const Use& use) const;
+                 const KeySide& keys, const Silence& silence, const Use& use) const;
   void to_operand(Tile& dS, const Tile* H) const;
   void add_head(Sram& sram, const Member& member, Index head, const BiasTile& tile,
                 Tile& sum) const;
@@ -70,7 +70,7 @@ KeySide Backward::load_keys(Sram& sram, const Member& member, Index kv_head, Ran
 // ---- Δ: D_i = Σ_k dO_ik O_ik − dLSE_i, and dSink = −Σ_i P_z,i D_i with P_z = e^(z − LSE)
 
 void Backward::delta_kernel(Sram& sram, Index head) const {
-  const float sink = hbm_.sinks ? sram.load_element(hbm_.sinks, 0, head, 0) : minus_infinity_score;
+  const float sink = hbm_.sinks ? sram.load_element(hbm_.sinks, 0, head, 0) : minus_infinity;
   float grad_sink = 0;
   for (Index b = 0; b < problem_->members; ++b) {
     const Member member = problem_.member(b);
@@ -103,17 +103,20 @@ float Backward::delta_tile(Sram& sram, const QueryTile& tile, float sink) const 
 
 // ---- P and dS of one visited tile, recomputed
 
-/// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D);  calls use(P, dS, H, hides): H is the soft-cap's slope
-/// or null, `hides` whether some pair may be hidden; a hidden pair's P and dS are 0.
-template <class Use>
+/// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D);  calls use(P, dS, H): H is the soft-cap's slope or
+/// null, and a hidden pair's P and dS are 0. Before that, if S hides pairs, silence(S) may zero
+/// what no visible pair of the tile touches.
+template <class Silence, class Use>
 void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const QuerySide& queries,
-                         const KeySide& keys, const Use& use) const {
+                         const KeySide& keys, const Silence& silence, const Use& use) const {
   const Index B_r = at.rows.size(), B_c = at.keys.size();
   Tile S = sram.allocate("S", B_r, B_c), dS = sram.allocate("dS", B_r, B_c);
   std::optional<Tile> H;
   if (problem_->softcap > 0) H.emplace(sram.allocate("H", B_r, B_c));
   sram.count_visited_tile();
-  const bool hides = scores_.compute(sram, at, slope, queries.Q, keys.K, S, H ? &*H : nullptr);
+  scores_.compute(sram, at, slope, queries.Q, keys.K, S, H ? &*H : nullptr);
+  const bool hides = scores_.hides_pairs(at, S);
+  if (hides) silence(S);
   set_product(sram, dS, 1, queries.dO, keys.V.transpose());  // dP
 
   for (Index i = 0; i < B_r; ++i) {
@@ -121,7 +124,7 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
     const float lse = shift_of(queries.lse(i));
     if (hides) {
       // Selected before the arithmetic: even in a row that is NaN, hidden pairs are 0.
-      const auto hidden = s == minus_infinity_score;
+      const auto hidden = s == minus_infinity;
       ds = hidden.select(0.f, ds - queries.D(i));
       s = weights(hidden.select(s, s - lse));
     } else {
@@ -130,7 +133,7 @@ void Backward::recompute(Sram& sram, const ScoreTile& at, float slope, const Que
     }
     ds *= s;
   }
-  use(S, dS, H ? &*H : nullptr, hides);
+  use(S, dS, H ? &*H : nullptr);
 }
 
 /// dX = dS ∘ H, rounded as the operand of a product.
@@ -156,10 +159,12 @@ void Backward::key_kernel(Sram& sram, const KeyTile& tile) const {
     for (Index i = visited.first; i < visited.last; ++i) {
       const Range rows = tile_of(i, blocks_.rows, member.n_q);
       QuerySide queries = load_queries(sram, member, h, rows);
-      recompute(sram, {member, h, rows, keys}, slope, queries, key_side,
-                [&](Tile& P, Tile& dS, const Tile* H, bool hides) {
-                  if (hides) silence_blind_queries(P, dS, queries.dO);
-                  if (hides) silence_blind_queries(P, dS, queries.Q);
+      const auto silence = [&](const Tile& S) {
+        silence_blind_queries(S, queries.Q);
+        silence_blind_queries(S, queries.dO);
+      };
+      recompute(sram, {member, h, rows, keys}, slope, queries, key_side, silence,
+                [&](Tile& P, Tile& dS, const Tile* H) {
                   round_tile(P, problem_.dtype());
                   add_product(sram, dV, P.transpose(), queries.dO);
                   to_operand(dS, H);
@@ -187,9 +192,9 @@ void Backward::query_kernel(Sram& sram, const QueryTile& tile) const {
   for (Index j = visited.first; j < visited.last; ++j) {
     const Range keys = tile_of(j, blocks_.columns, member.n_k);
     KeySide key_side = load_keys(sram, member, kv_head, keys);
-    recompute(sram, {member, h, rows, keys}, slope, queries, key_side,
-              [&](Tile&, Tile& dS, const Tile* H, bool hides) {
-                if (hides) silence_unseen_keys(dS, 0, key_side.K);
+    const auto silence = [&](const Tile& S) { silence_unseen_keys(S, key_side.K); };
+    recompute(sram, {member, h, rows, keys}, slope, queries, key_side, silence,
+              [&](Tile&, Tile& dS, const Tile* H) {
                 to_operand(dS, H);
                 add_product(sram, dQ, dS, key_side.K);
               });
@@ -225,8 +230,9 @@ void Backward::add_head(Sram& sram, const Member& member, Index h, const BiasTil
       const float slope = scores_.load_slope(sram, member, h);
       const QuerySide queries = load_queries(sram, member, h, rows);
       const KeySide key_side = load_keys(sram, member, problem_.kv_head(h), keys);
-      recompute(sram, {member, h, rows, keys}, slope, queries, key_side,
-                [&](Tile&, Tile& dS, const Tile*, bool) { add_broadcast(dS, sum); });
+      recompute(
+          sram, {member, h, rows, keys}, slope, queries, key_side, [](const Tile&) {},
+          [&](Tile&, Tile& dS, const Tile*) { add_broadcast(dS, sum); });
     }
   }
 }

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "sim/io/memory.hpp"
+#include "sim/io/online_softmax.hpp"
 
 /// What the kernels do to tiles: products, which are counted, and rounding.
 namespace flashbook::io {
-
-inline constexpr float minus_infinity_score = -std::numeric_limits<float>::infinity();
 
 /// C = factor · A B.
 template <class A, class B>
@@ -47,19 +46,19 @@ inline bool all_finite(const Tile& tile) {
   return (tile.array() * 0).sum() == 0;
 }
 
-/// Zeroes the rows of a key tile (K or V) whose column of `scores` is `hidden` throughout: nobody
-/// sees them. Their weights are 0, but what they hold must not matter, and 0 · NaN is NaN.
-inline void silence_unseen_keys(const Tile& scores, float hidden, Tile& keys) {
+/// Zeroes the rows of a key tile (K or V) whose column of S is −∞ throughout: nobody sees them.
+/// Their weights will be 0, but what they hold must not matter, and 0 · NaN is NaN.
+inline void silence_unseen_keys(const Tile& S, Tile& keys) {
   if (all_finite(keys)) return;
-  for (Index j = 0; j < scores.cols(); ++j)
-    if ((scores.col(j).array() == hidden).all()) keys.row(j).setZero();
+  for (Index j = 0; j < S.cols(); ++j)
+    if ((S.col(j).array() == minus_infinity).all()) keys.row(j).setZero();
 }
 
-/// Zeroes the rows of a query tile (Q or dO) that see no key: their P and dS are 0.
-inline void silence_blind_queries(const Tile& P, const Tile& dS, Tile& queries) {
+/// Likewise the rows of a query tile (Q or dO) that see no key.
+inline void silence_blind_queries(const Tile& S, Tile& queries) {
   if (all_finite(queries)) return;
-  for (Index i = 0; i < P.rows(); ++i)
-    if ((P.row(i).array() == 0 && dS.row(i).array() == 0).all()) queries.row(i).setZero();
+  for (Index i = 0; i < S.rows(); ++i)
+    if ((S.row(i).array() == minus_infinity).all()) queries.row(i).setZero();
 }
 
 }  // namespace flashbook::io

@@ -5,10 +5,6 @@
 namespace flashbook::io {
 namespace {
 
-Index ceil_div(Index a, Index b) {
-  return (a + b - 1) / b;
-}
-
 /// Position x sees the positions x + from … x + to of the other axis, cut to [0, n).
 struct Reach {
   Index from, to, n;
@@ -24,7 +20,8 @@ Reach reach_of_rows(const AttentionProblem& problem, const Member& member) {
   Index right = problem->window_right == unbounded ? far : problem->window_right;
   if (problem->causal) right = std::min<Index>(right, 0);
   const Index left = problem->window_left == unbounded ? far : problem->window_left;
-  return {member.diagonal - left, member.diagonal + right, member.n_k};
+  const Index diagonal = diagonal_of(problem, member);
+  return {diagonal - left, diagonal + right, member.n_k};
 }
 
 /// The tiles [first, last) of `across` that the positions x0 … x1 − 1 reach together.

@@ -7,8 +7,9 @@
 
 namespace flashbook::io {
 
-/// Sums over the visited tiles of one query head of one member (FACTS of FlashAttention's IO
-/// analysis: R, C and V), from the mask's geometry alone.
+/// Sums over the visited tiles of one query head of one member, from the mask's geometry alone: how
+/// often tiles of Q and of K, V are read, as in the IO analysis of FlashAttention (arXiv
+/// 2205.14135, Theorem 2), where all T_r · T_c tiles are visited.
 struct Visits {
   Index rows = 0;     ///< R = Σ B_r of the tile
   Index columns = 0;  ///< C = Σ B_c

@@ -204,6 +204,190 @@ TEST_CASE("scores that overflow to −∞ hide their keys: a row of nothing else
   for (Index c = 0; c < d; ++c) CHECK(std::isfinite(t.o[d + c]));
 }
 
+TEST_CASE("a score of −∞ by arithmetic contributes exactly nothing, whatever dO and V hold") {
+  // Row 0 overflows to −∞ with every key but the last, and so does row 1 with every key: nobody
+  // masks. Row 1 is empty.
+  const Index n_q = 3, n_k = 6, d = 4;
+  const AttentionProblem problem(dense_problem(1, 1, 1, n_q, n_k, d, d));
+  Random random(19);
+  Tensors clean(problem, random);
+  clean.q.fill(0);
+  clean.k.fill(0);
+  clean.q.set(0 * d, -1e30f);
+  clean.q.set(1 * d, -1e30f);
+  clean.q.set(1 * d + 1, -1e30f);
+  for (Index j = 0; j < n_k; ++j) clean.k.set(j * d + (j + 1 < n_k ? 0 : 1), 1e30f);
+  Tensors poisoned = clean;
+  for (Index c = 0; c < d; ++c) poisoned.d_o.set(1 * d + c, std::nanf(""));  // of the empty row
+  for (const io::Blocks blocks : {io::Blocks{3, 6}, io::Blocks{1, 1}, io::Blocks{2, 4}}) {
+    CAPTURE(blocks.rows);
+    compute(io::Fa2(blocks), problem, clean);
+    compute(io::Fa2(blocks), problem, poisoned);
+    CHECK(clean.lse[1] == -std::numeric_limits<float>::infinity());
+    CHECK(std::isfinite(clean.lse[0]));
+    CHECK(same_bits(problem, clean, poisoned));
+  }
+  compute(io::Standard(), problem, clean);
+  compute(io::Standard(), problem, poisoned);
+  CHECK(same_bits(problem, clean, poisoned));
+}
+
+TEST_CASE("V of a key that all rows hide by arithmetic does not matter") {
+  const Index n = 4, d = 2;
+  const AttentionProblem problem(dense_problem(1, 1, 1, n, n, d, d));
+  Random random(23);
+  Tensors clean(problem, random);
+  clean.q.fill(-1e30f);
+  clean.k.fill(0);
+  for (Index c = 0; c < d; ++c) clean.k.set(1 * d + c, 1e30f);
+  Tensors poisoned = clean;
+  for (Index c = 0; c < d; ++c) poisoned.v.set(1 * d + c, std::nanf(""));
+  const auto check = [&](const Implementation& implementation) {
+    compute(implementation, problem, clean);
+    compute(implementation, problem, poisoned);
+    CHECK(std::isfinite(clean.o[0]));
+    CHECK(same_bits(problem, clean, poisoned));
+  };
+  check(io::Fa2({4, 4}));
+  check(io::Fa2({2, 1}));
+  check(io::Standard());
+}
+
+TEST_CASE("NaN in V or dO reaches the rows and keys that see it, also where P underflows to 0") {
+  // Both rows see both keys; row 0 gives key 1 a weight of e^(−400), which no float holds.
+  for (const DType dtype : {DType::fp32, DType::fp16}) {
+    flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 1, 1);
+    p.dtype = static_cast<std::int32_t>(dtype);
+    p.scale = 1;
+    for (const double cap : {0., 500.}) {
+      p.softcap = cap;
+      const AttentionProblem problem(p);
+      Random random(29);
+      const auto with_poison = [&](Storage Tensors::*tensor, Index element,
+                                   const Implementation& implementation) {
+        Tensors t(problem, random);
+        t.q.set(0, 20);
+        t.q.set(1, 0);
+        t.k.set(0, 20);
+        t.k.set(1, 0);
+        (t.*tensor).set(element, std::nanf(""));
+        compute(implementation, problem, t);
+        return t;
+      };
+      const io::Fa2 whole, tiles({1, 1});
+      const io::Standard standard;
+      const Oracle oracle;
+      for (const Implementation* each :
+           std::initializer_list<const Implementation*>{&oracle, &whole, &tiles, &standard}) {
+        const std::string name = each->name();
+        CAPTURE(name);
+        const Tensors v = with_poison(&Tensors::v, 1, *each);
+        CHECK(std::isnan(v.o[0]));
+        CHECK(std::isnan(v.o[1]));
+        CHECK(std::isnan(v.d_q[0]));
+        CHECK(std::isnan(v.d_k[0]));
+        CHECK(std::isnan(v.d_k[1]));
+        const Tensors d_o = with_poison(&Tensors::d_o, 0, *each);
+        CHECK(std::isnan(d_o.d_v[0]));
+        CHECK(std::isnan(d_o.d_v[1]));
+        CHECK(std::isnan(d_o.d_k[1]));
+        CHECK(std::isfinite(d_o.d_q[1]));
+      }
+    }
+  }
+}
+
+TEST_CASE("an infinite K that a soft-cap makes harmless to S reaches dQ, whatever the sign of dS") {
+  // Row 0 scores +cap·tanh with key 0 and −cap with key 1, whose P, and so dS, underflows to ±0.
+  flashbook_problem p = dense_problem(1, 1, 1, 1, 2, 1, 1);
+  p.softcap = 500;
+  p.scale = 1;
+  const AttentionProblem problem(p);
+  Random random(31);
+  for (const float value : {-3.f, 3.f}) {  // dS = P (dP − D) is −0 or +0
+    Tensors t(problem, random);
+    t.q.set(0, 20);
+    t.k.set(0, 20);
+    t.k.set(1, -std::numeric_limits<float>::infinity());
+    t.v.set(0, 0);
+    t.v.set(1, value);
+    t.d_o.set(0, 1);
+    const auto check = [&](const Implementation& implementation) {
+      const std::string name = implementation.name();
+      CAPTURE(name);
+      compute(implementation, problem, t);
+      CHECK(t.o[0] == 0);
+      CHECK(std::isnan(t.d_q[0]));
+    };
+    check(Oracle());
+    check(io::Fa2());
+    check(io::Standard());
+  }
+}
+
+TEST_CASE("the observer sees the run's own numbers: scores 3, 5, 10, a key a tile") {
+  flashbook_problem p = dense_problem(1, 1, 1, 1, 3, 1, 1);
+  p.scale = 1;
+  const AttentionProblem problem(p);
+  Random random(37);
+  Tensors t(problem, random);
+  const float scores[] = {3, 5, 10}, values[] = {2, -1, 4};
+  t.q.set(0, 1);
+  for (Index j = 0; j < 3; ++j) {
+    t.k.set(j, scores[j]);
+    t.v.set(j, values[j]);
+  }
+  std::vector<io::TileStep> steps;
+  io::RunOptions options;
+  options.blocks = {1, 1};
+  options.observer = [&](const io::TileStep& step) { steps.push_back(step); };
+  io::run(io::find_algorithm("fa2_forward"), problem, {t.inputs(), t.outputs(), {}, {}}, options);
+
+  const double alpha[] = {0, std::exp(-2.), std::exp(-5.)};
+  double l = 0, o = 0;
+  REQUIRE(steps.size() == 3);
+  for (std::size_t j = 0; j < 3; ++j) {
+    CAPTURE(j);
+    const io::TileStep& step = steps[j];
+    l = alpha[j] * l + 1;
+    o = alpha[j] * o + values[j];
+    CHECK(step.keys.first == static_cast<Index>(j));
+    CHECK(step.S(0, 0) == scores[j]);
+    CHECK(step.P(0, 0) == 1);  // each score is the largest so far
+    CHECK(step.m(0) == scores[j]);
+    CHECK(step.alpha(0) == doctest::Approx(alpha[j]));
+    CHECK(step.l(0) == doctest::Approx(l));
+    CHECK(step.O(0, 0) == doctest::Approx(o));
+  }
+  CHECK(t.o[0] == doctest::Approx(o / l));
+}
+
+TEST_CASE("the observer sees the visited tiles in order, and does not change the result") {
+  flashbook_problem p = dense_problem(1, 2, 1, 7, 7, 3, 3);
+  p.causal = 1;
+  const AttentionProblem problem(p);
+  Random random(39);
+  Tensors watched(problem, random);
+  Tensors alone = watched;
+  std::vector<std::array<Index, 3>> seen;
+  io::RunOptions options;
+  options.blocks = {4, 3};
+  const io::Algorithm& fa2 = io::find_algorithm("fa2_forward");
+  io::run(fa2, problem, {alone.inputs(), alone.outputs(), {}, {}}, options);
+  options.observer = [&](const io::TileStep& step) {
+    seen.push_back({step.query_head, step.rows.first, step.keys.first});
+    CHECK(step.S.rows() == step.rows.size());
+    CHECK(step.S.cols() == step.keys.size());
+  };
+  io::run(fa2, problem, {watched.inputs(), watched.outputs(), {}, {}}, options);
+  const std::vector<std::array<Index, 3>> want = {{0, 0, 0}, {0, 0, 3}, {0, 4, 0}, {0, 4, 3},
+                                                  {0, 4, 6}, {1, 0, 0}, {1, 0, 3}, {1, 4, 0},
+                                                  {1, 4, 3}, {1, 4, 6}};
+  CHECK(seen == want);
+  CHECK(watched.o.bytes() == alone.o.bytes());
+  CHECK(watched.lse.bytes() == alone.lse.bytes());
+}
+
 TEST_CASE("fp64 is refused by name") {
   flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 2, 2);
   p.dtype = FLASHBOOK_FP64;

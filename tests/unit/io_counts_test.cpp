@@ -1,8 +1,13 @@
 // What a run counts equals the closed forms, to the element.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
+
+#include "cpu_reference/error.hpp"
 #include "random_problem.hpp"
 #include "sim/io/closed_form.hpp"
+#include "sim/io/visits.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
@@ -12,11 +17,8 @@ using flashbook::testing::random_problem;
 
 namespace {
 
-RunTensors run_tensors(testing::Tensors& t, const Algorithm& algorithm) {
-  RunTensors tensors = {t.inputs(), t.outputs(), t.cotangents(), t.gradients()};
-  // Standard attention has no use for the LSE, and its closed form does not count it.
-  if (algorithm.name == "standard_forward") tensors.outputs.lse = nullptr;
-  return tensors;
+RunTensors run_tensors(testing::Tensors& t) {
+  return {t.inputs(), t.outputs(), t.cotangents(), t.gradients()};
 }
 
 void check_equal(const Report& executed, const Report& formula) {
@@ -50,7 +52,62 @@ Report run_random(const Algorithm& algorithm, const AttentionProblem& problem,
                   const RunOptions& options = {}) {
   Random random(7);
   testing::Tensors tensors(problem, random);
-  return run(algorithm, problem, run_tensors(tensors, algorithm), options);
+  return run(algorithm, problem, run_tensors(tensors), options);
+}
+
+/// Every pair asked, tile by tile.
+Visits visits_by_brute_force(const AttentionProblem& problem, const Blocks& blocks) {
+  const Member m = problem.member(0);
+  Visits v;
+  std::map<Index, Index> longest_of_row, longest_of_key;  // by first row, by first key
+  for (Index i = 0; i < m.n_q; i += blocks.rows) longest_of_row[i] = 0;
+  for (Index j = 0; j < m.n_k; j += blocks.columns) longest_of_key[j] = 0;
+  const auto rows_of = [&](Index i) { return std::min(blocks.rows, m.n_q - i); };
+  const auto keys_of = [&](Index j) { return std::min(blocks.columns, m.n_k - j); };
+  for (auto& row : longest_of_row)
+    for (auto& key : longest_of_key) {
+      const Index i = row.first, j = key.first, rows = rows_of(i), keys = keys_of(j);
+      bool seen = false;
+      for (Index x = 0; x < rows; ++x)
+        for (Index y = 0; y < keys; ++y) seen = seen || problem.visible(m, i + x, j + y);
+      if (!seen) continue;
+      v.rows += rows;
+      v.columns += keys;
+      v.tiles += 1;
+      v.pairs += rows * keys;
+      row.second = std::max(row.second, keys);
+      key.second = std::max(key.second, rows);
+    }
+  for (const auto& row : longest_of_row) v.row_tiles.insert({rows_of(row.first), row.second});
+  for (const auto& key : longest_of_key) v.key_tiles.insert({keys_of(key.first), key.second});
+  return v;
+}
+
+using Shapes = std::set<std::pair<Index, Index>>;
+
+/// Whether the shapes are among those wanted, and none wanted is larger than all of them.
+bool same_largest(const Shapes& got, const Shapes& want) {
+  return std::includes(want.begin(), want.end(), got.begin(), got.end()) &&
+         std::all_of(want.begin(), want.end(), [&](const auto& shape) {
+           return std::any_of(got.begin(), got.end(), [&](const auto& larger) {
+             return larger.first >= shape.first && larger.second >= shape.second;
+           });
+         });
+}
+
+void check_visits(const AttentionProblem& problem, const Blocks& blocks) {
+  const Visits got = visits_of(problem, problem.member(0), blocks);
+  const Visits want = visits_by_brute_force(problem, blocks);
+  CAPTURE(blocks.rows);
+  CAPTURE(blocks.columns);
+  REQUIRE(got.rows == want.rows);
+  REQUIRE(got.columns == want.columns);
+  REQUIRE(got.tiles == want.tiles);
+  REQUIRE(got.pairs == want.pairs);
+  REQUIRE(same_largest(got.row_tiles, want.row_tiles));
+  REQUIRE(same_largest(got.key_tiles, want.key_tiles));
+  if (blocks == Blocks{1, 1})
+    REQUIRE(visible_pairs(problem, problem.member(0)) == static_cast<double>(want.pairs));
 }
 
 }  // namespace
@@ -69,10 +126,71 @@ TEST_CASE("executed counts equal closed forms on 5,000 random problems, for ever
       CAPTURE(std::string(algorithm.name));
       RunOptions options;
       options.blocks = blocks;
-      check_equal(run(algorithm, problem, run_tensors(tensors, algorithm), options),
+      check_equal(run(algorithm, problem, run_tensors(tensors), options),
                   closed_form(algorithm, problem, blocks));
     }
   }
+}
+
+TEST_CASE("an algorithm writes the LSE or does not, whatever it is given; else it refuses") {
+  Random random(41);
+  for (int n = 0; n < 60; ++n) {
+    const AttentionProblem problem = random_problem(random);
+    CAPTURE(testing::describe(problem));
+    for (const Algorithm& algorithm : algorithms()) {
+      CAPTURE(std::string(algorithm.name));
+      if (algorithm.backward) continue;
+      testing::Tensors tensors(problem, random);
+      RunTensors given = run_tensors(tensors);
+      const Report with_lse = run(algorithm, problem, given);
+      bool untouched = true;
+      for (Index i = 0; i < tensors.lse.size(); ++i)
+        untouched = untouched && std::isnan(tensors.lse[i]);
+      if (problem.lse_size() > 0) CHECK(untouched == !algorithm.writes_lse);
+
+      tensors.clear_outputs();
+      given.outputs.lse = nullptr;
+      if (algorithm.writes_lse && problem.lse_size() > 0) {
+        CHECK_THROWS_WITH_AS(run(algorithm, problem, given), doctest::Contains("outputs.lse"),
+                             InputError);
+        continue;
+      }
+      check_equal(run(algorithm, problem, given), closed_form(algorithm, problem));
+      check_equal(with_lse, closed_form(algorithm, problem));
+    }
+  }
+}
+
+TEST_CASE("slack rows of O are written with and without an LSE") {
+  flashbook_problem p = dense_problem(1, 1, 1, 5, 5, 2, 2);
+  p.packed = p.members = 1;
+  const AttentionProblem problem(p, {0, 3}, {0, 5});  // two slack queries
+  Random random(43);
+  testing::Tensors tensors(problem, random);
+  run(find_algorithm("standard_forward"), problem,
+      {tensors.inputs(), {tensors.o.data(), nullptr}, {}, {}});
+  for (Index i = 0; i < 3 * 2; ++i) CHECK(std::isfinite(tensors.o[i]));
+  for (Index i = 3 * 2; i < 5 * 2; ++i) CHECK(tensors.o[i] == 0);
+}
+
+TEST_CASE("visited tiles by formula are those that hold a visible pair") {
+  const Index sides[] = {unbounded, -3, 0, 2};
+  const Blocks shapes[] = {{1, 1}, {2, 3}, {3, 2}, {8, 5}};
+  for (Index n_q = 0; n_q <= 8; ++n_q)
+    for (Index n_k = 0; n_k <= 8; ++n_k)
+      for (const int options : {0, 1, 2, 3})
+        for (const Index left : sides)
+          for (const Index right : sides) {
+            flashbook_problem p = dense_problem(1, 1, 1, n_q, n_k, 1, 1);
+            p.causal = options & 1;
+            p.alignment = (options & 2) != 0 ? FLASHBOOK_TOP_LEFT : FLASHBOOK_BOTTOM_RIGHT;
+            p.window_left = left;
+            p.window_right = right;
+            const AttentionProblem problem(p);
+            CAPTURE(testing::describe(problem));
+            CAPTURE(options);
+            for (const Blocks& blocks : shapes) check_visits(problem, blocks);
+          }
 }
 
 TEST_CASE("the worked example: causal, N = 10, B_r = 3, B_c = 4 gives V = 9, R = 21, C = 32") {
@@ -119,6 +237,7 @@ TEST_CASE("the rows of the traffic table, dense and causal") {
       CHECK(report.visited_tiles == tiles);
     };
     check("standard_forward", 3 * N * d + 2 * N * N, N * d + 2 * N * N, 0, 0, 0);
+    check("standard_forward_lse", 3 * N * d + 2 * N * N, N * d + 2 * N * N, 0, N, 0);
     check("standard_backward", 5 * N * d + 5 * N * N, 3 * N * d + 2 * N * N, 0, 0, 0);
     check("fa2_forward", N * d + 2 * d * C, N * d, 0, N, V);
     check("three_kernel_backward", 6 * N * d + 2 * d * R + 2 * d * C, 3 * N * d, 2 * R + 2 * N, N,

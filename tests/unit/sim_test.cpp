@@ -39,8 +39,8 @@ TEST_CASE("sim traffic: elements are per query head, bytes of the whole problem"
 }
 
 TEST_CASE("sim traffic: executed and analytic runs give the same integers") {
-  for (const std::string algorithm :
-       {"fa2_forward", "three_kernel_backward", "standard_forward", "standard_backward"})
+  for (const std::string algorithm : {"fa2_forward", "three_kernel_backward", "standard_forward",
+                                      "standard_forward_lse", "standard_backward"})
     for (const std::string causal : {"", " --causal"}) {
       const std::string blocks =
           algorithm.starts_with("standard") ? "" : " --sram 9000 --dtype bf16";
@@ -62,6 +62,16 @@ TEST_CASE("sim traffic: standard attention counts all N², causal or not") {
   const auto causal = traffic("--algorithm standard_forward --n 64 --d 8 --causal");
   CHECK(dense["matrix_reads"] == 3 * 64 * 8 + 2 * 64 * 64);
   CHECK(dense["matrix_reads"] == causal["matrix_reads"]);
+}
+
+TEST_CASE("sim traffic: a table for people, in the units of the rest of the program") {
+  const Run run = Scratch().flashbook(
+      "sim traffic --algorithm fa2_forward --n 1000 --d 64 --br 64 --bc 64 --analytic");
+  CHECK(run.status == 0);
+  CHECK(run.out.find(" \n") == std::string::npos);
+  CHECK(run.out.find("KiB") == std::string::npos);
+  CHECK(run.out.find("all matrices") != std::string::npos);
+  CHECK(run.out.find("written 260 kB") != std::string::npos);  // 4 · 65 · 1000 bytes
 }
 
 TEST_CASE("sim traffic: bad input is refused in one sentence") {
