@@ -70,11 +70,7 @@ io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem&
   options.sram_bytes = sram_bytes;
   return io::run(algorithm, problem,
                  {{q.data(), k.data(), v.data(), bias.data(), alibi.data(), sinks.data()},
-<<<<<<< HEAD
-                  {o.data(), algorithm.takes_blocks || algorithm.backward ? lse.data() : nullptr},
-=======
                   {o.data(), lse.data()},
->>>>>>> io
                   {d_o.data(), d_lse.data()},
                   {d_q.data(), d_k.data(), d_v.data(), d_bias.data(), d_sinks.data()}},
                  options);
