@@ -225,6 +225,12 @@ std::string_view name(DType dtype) {
   return "fp64";
 }
 
+std::optional<DType> dtype_called(std::string_view wanted) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64})
+    if (name(dtype) == wanted) return dtype;
+  return std::nullopt;
+}
+
 flashbook_strides bnhd_strides(std::int64_t tokens, std::int64_t heads, std::int64_t channels) {
   return {tokens * heads * channels, heads * channels, channels};
 }

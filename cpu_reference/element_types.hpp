@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -47,7 +48,10 @@ decltype(auto) with_element_type(DType dtype, F&& f) {
   return std::forward<F>(f)(double{});
 }
 
+/// "fp16", "bf16", "fp32", "fp64".
 std::string_view name(DType dtype);
+/// The type of that name, if there is one.
+std::optional<DType> dtype_called(std::string_view name);
 
 /// Bytes an element occupies in memory.
 constexpr std::int64_t bytes_of(DType dtype) {

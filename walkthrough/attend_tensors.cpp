@@ -14,11 +14,8 @@ struct Sizes {
   std::int64_t batch, tokens, heads, channels;
 };
 
-constexpr std::array dtypes = {DType::fp16, DType::bf16, DType::fp32, DType::fp64};
-
 DType parse_dtype(const std::string& text) {
-  for (const DType dtype : dtypes)
-    if (text == name(dtype)) return dtype;
+  if (const auto dtype = dtype_called(text)) return *dtype;
   throw InputError("--dtype is '" + text + "': pass fp16, bf16, fp32 or fp64");
 }
 

@@ -41,6 +41,13 @@ std::array<Index, 4> coordinates(std::size_t index, const std::array<Index, 4>& 
 
 }  // namespace
 
+double Margins::largest() const {
+  double most = gate1;
+  for (const double used : {gate2.value_or(0), gate3.value_or(0)})
+    if (!std::isnan(most) && !(used <= most)) most = used;
+  return most;
+}
+
 bool Margins::pass() const {
   return gate1 <= 1 && gate2.value_or(0) <= 1 && gate3.value_or(0) <= 1;
 }

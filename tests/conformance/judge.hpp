@@ -24,7 +24,8 @@ struct Margins {
   Element worst;                       ///< of gate 1
   std::string gate3_direction;         ///< the one that used most of gate 3
 
-  bool pass() const;  ///< err <= limit in all, so NaN fails
+  double largest() const;  ///< of the gates that apply; NaN if one is
+  bool pass() const;       ///< err <= limit in all, so NaN fails
 };
 
 /// `may_be_nan`: elements that NaN may have reached although no pair of theirs sees it; empty:

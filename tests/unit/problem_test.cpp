@@ -72,7 +72,8 @@ TEST_CASE("a refusal names the field, its value and the remedy") {
   CHECK_SAYS(refusal([](P& p) { p.causal = 2; }), "causal is 2", "1 (on) or 0 (off)");
   CHECK_SAYS(refusal([](P& p) { p.has_sinks = -1; }), "has_sinks is -1", "1 (on) or 0 (off)");
   CHECK_SAYS(refusal([](P& p) { p.scale = 1.0 / 0.0; }), "scale is inf", "finite");
-  CHECK_SAYS(refusal([](P& p) { p.softcap = -1; }), "softcap is -1", "above 0 in fp32, or 0 for no cap");
+  CHECK_SAYS(refusal([](P& p) { p.softcap = -1; }), "softcap is -1",
+             "above 0 in fp32, or 0 for no cap");
   CHECK_SAYS(refusal([](P& p) { p.window_left = -(std::int64_t{1} << 60); }), "window_left",
              "unbounded");
 }

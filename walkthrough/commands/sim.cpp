@@ -40,9 +40,9 @@ void check_positive(const char* flag, Index value) {
 }
 
 DType dtype_of(const std::string& text) {
-  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64})
-    if (name(dtype) == text) return dtype;
-  refuse("--dtype", text, "pass fp16, bf16 or fp32");
+  const auto dtype = dtype_called(text);
+  if (!dtype || *dtype == DType::fp64) refuse("--dtype", text, "pass fp16, bf16 or fp32");
+  return *dtype;
 }
 
 /// Counts are 64-bit integers; FLOPs are the largest of them.
@@ -97,8 +97,10 @@ void check_executable(const Question& q, const Report& formula) {
     if (t.name == "S" || t.name == "P" || t.name == "dP" || t.name == "dS")
       n2_bytes += q.batch * q.heads * q.n * q.n * t.element_bytes;
   if (formula.flops_executed > most_flops || n2_bytes > most_bytes)
-    refuse("--n", std::to_string(q.n),
-           "too large to execute here; add --analytic for the same integers from closed forms");
+    throw InputError(
+        "--n, --d, --batch and --heads make a run of more than a minute or 4 GiB: lower them, or "
+        "add "
+        "--analytic for the same integers from closed forms");
 }
 
 // ---- the answer
@@ -195,9 +197,10 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks
   std::cout << "\n  bytes, whole problem   read " << in_bytes(r.bytes_read()) << ", written "
             << in_bytes(r.bytes_written()) << "\n  at least               "
             << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
-            << digits(moved / least) << " times that\n  tiles of S computed    "
-            << r.visited_tiles / heads << " per query head\n  FLOPs of the products  "
-            << r.flops_executed << " executed, " << r.flops_nominal
+            << digits(moved / least) << " times that\n";
+  if (algorithm.takes_blocks)
+    std::cout << "  tiles of S computed    " << r.visited_tiles / heads << " per query head\n";
+  std::cout << "  FLOPs of the products  " << r.flops_executed << " executed, " << r.flops_nominal
             << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
             << r.peak_sram_bytes << " bytes)\n";
 }
@@ -234,10 +237,12 @@ void add_sim(CLI::App& app) {
   verb->add_option("--algorithm", q->algorithm, algorithm_names())->required();
   verb->add_option("--n", q->n, "tokens: N_q = N_k = N")->required();
   verb->add_option("--d", q->d, "head dimension")->required();
-  CLI::Option* b_r = verb->add_option("--br", q->b_r, "query rows of a tile of S");
-  CLI::Option* b_c = verb->add_option("--bc", q->b_c, "keys of a tile of S");
+  CLI::Option* b_r =
+      verb->add_option("--br", q->b_r, "query rows of a tile of S (without --sram: 256)");
+  CLI::Option* b_c = verb->add_option("--bc", q->b_c, "keys of a tile of S (without --sram: 256)");
   verb->add_option("--sram", q->sram_bytes,
                    "bytes of SRAM: takes the tiles that fit and move the fewest bytes")
+      ->check(CLI::Range(1.0, 1e18))
       ->excludes(b_r)
       ->excludes(b_c);
   verb->add_flag("--causal", q->causal, "hide keys right of the diagonal");

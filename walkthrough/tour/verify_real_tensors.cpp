@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "cpu_reference/error.hpp"
@@ -34,16 +34,12 @@ RealLayer load_layer(const std::filesystem::path& folder, const std::string& lay
   }
 }
 
-double largest(const conformance::Margins& margins) {
-  return std::max({margins.gate1, margins.gate2.value_or(0), margins.gate3.value_or(0)});
-}
-
 std::vector<std::string> row_of(const CaseReport& report) {
   std::vector<std::string> row = {report.implementation};
   for (const Output output : outputs) {
     std::string cell = "–";
     for (const conformance::OutputReport& each : report.outputs)
-      if (each.output == output) cell = fixed(largest(each.margins), 2);
+      if (each.output == output) cell = fixed(each.margins.largest(), 2);
     row.push_back(cell);
   }
   row.emplace_back(conformance::name(report.status));
