@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "cpu_reference/element_types.hpp"
@@ -152,6 +153,33 @@ TEST_CASE("attend refuses bad tensors, naming the flag and the remedy") {
   check_refused(t, qkv + "--bias bias_wide.npy", {"--bias", "[4, 5, 8]", "broadcast"});
   check_refused(t, qkv + "--alibi sinks5.npy", {"--alibi", "[H_q]"});
   check_refused(t, qkv + "--sinks sinks5.npy", {"--sinks", "[H_q]"});
+}
+
+/// The bytes of a saved tensor with `from` in its header replaced by `to`, of the same length.
+std::string edited(const Scratch& scratch, const std::string& name, const std::string& from,
+                   const std::string& to) {
+  std::ifstream in(scratch.path(name), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  REQUIRE(from.size() == to.size());
+  return bytes.replace(bytes.find(from), from.size(), to);
+}
+
+TEST_CASE("attend refuses files that numpy would not have written so") {
+  const Tensors t;
+  const std::string kv = " --k k.npy --v v.npy --out out";
+  const std::string whole = edited(t, "q.npy", "False", "False");
+  t.save_text("truncated.npy", whole.substr(0, whole.size() - 100));
+  t.save_text("long.npy", whole + "more");
+  t.save_text("fortran.npy", edited(t, "q.npy", "False", "True "));
+  t.save_text("negative.npy", edited(t, "q.npy", "(2, 5, 4, 8)", "(2, 5,-4, 8)"));
+  t.save_text("big_endian.npy", edited(t, "q.npy", "<f4", ">f4"));
+  t.save_text("objects.npy", edited(t, "q.npy", "<f4", "|O8"));
+  check_refused(t, "attend --q truncated.npy" + kv, {"--q: truncated.npy", "copy it again"});
+  check_refused(t, "attend --q long.npy" + kv, {"--q: long.npy", "numpy.save"});
+  check_refused(t, "attend --q fortran.npy" + kv, {"--q: fortran.npy", "ascontiguousarray"});
+  check_refused(t, "attend --q negative.npy" + kv, {"--q: negative.npy", "-4"});
+  check_refused(t, "attend --q big_endian.npy" + kv, {"--q: big_endian.npy", ">f4"});
+  check_refused(t, "attend --q objects.npy" + kv, {"--q: objects.npy", "|O8"});
 }
 
 TEST_CASE("attend refuses bad packing") {
