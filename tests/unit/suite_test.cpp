@@ -1,5 +1,6 @@
 // The suite itself: correct implementations pass, wrong ones do not, however small the fault.
 #include "tests/conformance/suite.hpp"
+#include "tests/unit/smoke_cases.hpp"
 
 #include <doctest/doctest.h>
 
