@@ -1,6 +1,5 @@
 // The suite itself: correct implementations pass, wrong ones do not, however small the fault.
 #include "tests/conformance/suite.hpp"
-#include "tests/unit/smoke_cases.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +12,7 @@
 #include "cpu_reference/standard.hpp"
 #include "tests/conformance/data.hpp"
 #include "tests/conformance/support.hpp"
+#include "tests/unit/smoke_cases.hpp"
 
 namespace {
 
