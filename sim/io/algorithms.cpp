@@ -6,9 +6,9 @@
 
 #include "cpu_reference/error.hpp"
 #include "cpu_reference/slack.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
+#include "sim/io/closed_form/footprint.hpp"
 #include "sim/io/fa2_forward.hpp"
-#include "sim/io/footprint.hpp"
 #include "sim/io/standard.hpp"
 #include "sim/io/three_kernel_backward.hpp"
 
@@ -16,24 +16,25 @@ namespace flashbook::io {
 namespace {
 
 constexpr Streams nothing = {false, false}, keys = {true, false}, both = {true, true};
+constexpr Takes no_choice = {}, blocks = {.blocks = true};
 
 // clang-format off
 constexpr std::array all_algorithms = {
-    // name, title; backward, takes blocks, writes the LSE; what streams; execute, count, footprint
+    // name, title; backward, takes, writes the LSE; what streams; execute, count, footprint
     Algorithm{"standard_forward", "standard attention (FA1 Alg. 0)",
-              false, false, false, nothing,
+              false, no_choice, false, nothing,
               standard_forward, count_standard_forward, nullptr},
     Algorithm{"standard_forward_lse", "the same, writing the LSE that a backward pass reads",
-              false, false, true, nothing,
+              false, no_choice, true, nothing,
               standard_forward_lse, count_standard_forward_lse, nullptr},
     Algorithm{"standard_backward", "its backward pass (FA1 Alg. 3)",
-              true, false, false, nothing,
+              true, no_choice, false, nothing,
               standard_backward, count_standard_backward, nullptr},
     Algorithm{"fa2_forward", "FlashAttention-2 (FA2 Alg. 1)",
-              false, true, true, keys,
+              false, blocks, true, keys,
               fa2_forward, count_fa2_forward, fa2_forward_footprint},
     Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ",
-              true, true, false, both,
+              true, blocks, false, both,
               three_kernel_backward, count_three_kernels, three_kernel_footprint},
 };
 // clang-format on
@@ -85,15 +86,26 @@ const Algorithm& find_algorithm(std::string_view name) {
   throw InputError(out.str());
 }
 
-void check_runs(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& blocks) {
+void check_runs(const Algorithm& algorithm, const AttentionProblem& problem,
+                const Schedule& schedule) {
   if (problem.dtype() == DType::fp64)
     throw InputError(
         "dtype is fp64: the blocked algorithms compute in fp32; pass fp32, fp16 or "
         "bf16, or use the oracle for fp64");
-  if (!algorithm.takes_blocks || (blocks.rows > 0 && blocks.columns > 0)) return;
+  const auto& [rows, columns] = schedule.blocks;
   std::ostringstream out;
-  out << "blocks (B_r, B_c) are " << blocks.rows << " and " << blocks.columns
-      << ": both must be at least 1";
+  if (algorithm.takes.blocks && (rows < 1 || columns < 1))
+    out << "blocks (B_r, B_c) are " << rows << " and " << columns << ": both must be at least 1";
+  else if (schedule.splits < 1 || (schedule.splits > 1 && !algorithm.takes.splits))
+    out << "splits is " << schedule.splits << ": pass "
+        << (algorithm.takes.splits
+                ? "at least 1"
+                : "1, for " + std::string(algorithm.name) + " does not split the keys");
+  else if (schedule.includes_init && !algorithm.takes.init)
+    out << "includes_init is set: " << algorithm.name
+        << " has no clearing of outputs that could be left uncounted; leave it out";
+  else
+    return;
   throw InputError(out.str());
 }
 
@@ -104,7 +116,7 @@ Blocks clamped(const Blocks& blocks, const AttentionProblem& problem) {
 
 Report run(const Algorithm& algorithm, const AttentionProblem& problem, const RunTensors& tensors,
            const RunOptions& options) {
-  check_runs(algorithm, problem, options.blocks);
+  check_runs(algorithm, problem, options);
   check_lse_given(algorithm, problem, tensors.outputs);
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
@@ -117,6 +129,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   Report report;
   report.algorithm = algorithm.name;
   report.executed = true;
+  report.includes_init = options.includes_init;
   report.query_heads = problem->batch * problem->heads_q;
   report.tensors = traffic_of(machine);
   report.visited_tiles = machine.tally.visited_tiles;

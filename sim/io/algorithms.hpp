@@ -41,8 +41,14 @@ struct TileStep {
   Matrix<float> O;      ///< [B_r, d_v], not yet divided by ℓ
 };
 
-struct RunOptions {
+/// What the counts of a run depend on beside the problem.
+struct Schedule {
   Blocks blocks = default_blocks;
+  Index splits = 1;            ///< runs of keys that a row's keys are cut into, a worker each
+  bool includes_init = false;  ///< whether clearing the outputs beforehand is counted
+};
+
+struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
   /// Called after every tile of fa2_forward; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
@@ -54,17 +60,22 @@ struct Streams {
   bool keys, queries;
 };
 
+/// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.
+struct Takes {
+  bool blocks = false, splits = false, init = false;
+};
+
 /// All that is known of an algorithm: to add one is to add a row to the table in algorithms.cpp.
 struct Algorithm {
   std::string_view name;
   std::string_view title;  ///< what it is, in a few words
   bool backward;
-  bool takes_blocks;
+  Takes takes;
   bool writes_lse;  ///< else outputs.lse is left alone, and may be null
   Streams streams;
   void (*execute)(Machine&, const AttentionProblem&, const RunTensors&, const RunOptions&);
   /// Fills in by formula what a run counts: tensors, visited tiles, executed FLOPs and peak SRAM.
-  void (*count)(const AttentionProblem&, const Blocks&, Report&);
+  void (*count)(const AttentionProblem&, const Schedule&, Report&);
   /// Bytes of SRAM that blocks need, in a problem no smaller than they are; null without blocks.
   Index (*footprint)(const AttentionProblem&, const Blocks&);
 };
@@ -74,8 +85,10 @@ std::span<const Algorithm> algorithms();
 /// Throws InputError that lists the names.
 const Algorithm& find_algorithm(std::string_view name);
 
-/// Throws InputError for fp64, or blocks below 1 if the algorithm takes blocks.
-void check_runs(const Algorithm& algorithm, const AttentionProblem& problem, const Blocks& blocks);
+/// Throws InputError for fp64, for blocks or splits below 1, and for splits or includes_init that
+/// the algorithm does not take. (Blocks have a default, and are ignored where there are none.)
+void check_runs(const Algorithm& algorithm, const AttentionProblem& problem,
+                const Schedule& schedule);
 
 /// Blocks cut down to the problem: larger ones change nothing.
 Blocks clamped(const Blocks& blocks, const AttentionProblem& problem);

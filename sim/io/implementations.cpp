@@ -32,13 +32,13 @@ Support Fa2::supports_backward(const AttentionProblem& problem) const {
 
 void Fa2::forward(const AttentionProblem& problem, const Inputs& inputs,
                   const Outputs& outputs) const {
-  run(find_algorithm("fa2_forward"), problem, {inputs, outputs, {}, {}}, {blocks_});
+  run(find_algorithm("fa2_forward"), problem, {inputs, outputs, {}, {}}, {{blocks_}});
 }
 
 void Fa2::backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
                    const Cotangents& cotangents, const Gradients& gradients) const {
   run(find_algorithm("three_kernel_backward"), problem, {inputs, saved, cotangents, gradients},
-      {blocks_});
+      {{blocks_}});
 }
 
 Properties Standard::properties() const {

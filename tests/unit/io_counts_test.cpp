@@ -6,7 +6,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "random_problem.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/visits.hpp"
 
 using namespace flashbook;
@@ -127,7 +127,7 @@ TEST_CASE("executed counts equal closed forms on 5,000 random problems, for ever
       RunOptions options;
       options.blocks = blocks;
       check_equal(run(algorithm, problem, run_tensors(tensors), options),
-                  closed_form(algorithm, problem, blocks));
+                  closed_form(algorithm, problem, {blocks}));
     }
   }
 }
@@ -271,7 +271,7 @@ TEST_CASE("best blocks: they run in the SRAM given, and no other blocks move few
       CHECK(best.peak_sram_bytes <= sram);
       for (Index rows = 1; rows <= 40; ++rows)
         for (Index columns = 1; columns <= 40; ++columns) {
-          const Report other = closed_form(algorithm, problem, {rows, columns});
+          const Report other = closed_form(algorithm, problem, {{rows, columns}});
           if (other.peak_sram_bytes > sram) continue;
           CHECK(best.bytes_read() + best.bytes_written() <=
                 other.bytes_read() + other.bytes_written());

@@ -8,7 +8,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/mask.hpp"
 #include "sim/io/online_softmax.hpp"
 
@@ -285,7 +285,7 @@ TEST_CASE("closed forms answer at once for a million tokens") {
   double seconds = infinity;
   for (int attempt = 0; attempt < 5; ++attempt) {
     const std::clock_t start = std::clock();
-    const Report report = closed_form(find_algorithm("three_kernel_backward"), problem, {64, 64});
+    const Report report = closed_form(find_algorithm("three_kernel_backward"), problem, {{64, 64}});
     seconds = std::min(seconds, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     CHECK(report.visited_tiles == 2 * (15625LL * 15626 / 2));
   }
@@ -318,7 +318,7 @@ TEST_CASE("bounds") {
   const AttentionProblem problem(dense_problem(1, 1, 1, 4096, 4096, 64, 64));
   const Algorithm& forward = find_algorithm("fa2_forward");
   for (const Index sram : {4000, 16384, 65536, 262144, 1 << 20}) {
-    const Report best = closed_form(forward, problem, best_blocks(forward, problem, sram));
+    const Report best = closed_form(forward, problem, {best_blocks(forward, problem, sram)});
     const double moved = static_cast<double>(best.matrix_reads() + best.matrix_writes());
     CHECK(moved >= forward_lower_bound({n, d, static_cast<double>(sram) / 4}));
   }
@@ -332,7 +332,7 @@ double best_fa2(double n, double d, double m) {
   const AttentionProblem problem(dense_problem(1, 1, 1, size, size, channels, channels));
   const Algorithm& forward = find_algorithm("fa2_forward");
   const Report best =
-      closed_form(forward, problem, best_blocks(forward, problem, static_cast<Index>(4 * m)));
+      closed_form(forward, problem, {best_blocks(forward, problem, static_cast<Index>(4 * m))});
   return static_cast<double>(best.matrix_reads() + best.matrix_writes());
 }
 

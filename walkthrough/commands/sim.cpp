@@ -7,7 +7,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/plot.hpp"
@@ -70,7 +70,7 @@ AttentionProblem problem_of(const Question& q) {
 Blocks blocks_of(const Question& q, const io::Algorithm& algorithm,
                  const AttentionProblem& problem) {
   const bool any = q.b_r || q.b_c || q.sram_bytes;
-  if (!algorithm.takes_blocks) {
+  if (!algorithm.takes.blocks) {
     if (any)
       throw InputError(q.algorithm +
                        " streams whole matrices and has no blocks: leave out --br, "
@@ -134,8 +134,8 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const Blocks&
               {"heads", q.heads},
               {"dtype", q.dtype},
               {"causal", q.causal},
-              {"br", algorithm.takes_blocks ? Json(blocks.rows) : Json()},
-              {"bc", algorithm.takes_blocks ? Json(blocks.columns) : Json()},
+              {"br", algorithm.takes.blocks ? Json(blocks.rows) : Json()},
+              {"bc", algorithm.takes.blocks ? Json(blocks.columns) : Json()},
               {"sram", q.sram_bytes ? Json(*q.sram_bytes) : Json()},
               {"matrix_reads", r.matrix_reads() / heads},
               {"matrix_writes", r.matrix_writes() / heads},
@@ -187,7 +187,7 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks
   std::cout << algorithm.name << ": " << algorithm.title << "\n"
             << "N = " << q.n << ", d = " << q.d << ", B = " << q.batch << ", H = " << q.heads
             << ", " << q.dtype << (q.causal ? ", causal" : "");
-  if (algorithm.takes_blocks)
+  if (algorithm.takes.blocks)
     std::cout << ", tiles of S " << blocks.rows << " x " << blocks.columns;
   std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
             << traffic_table(r);
@@ -198,7 +198,7 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const Blocks
             << in_bytes(r.bytes_written()) << "\n  at least               "
             << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
             << digits(moved / least) << " times that\n";
-  if (algorithm.takes_blocks)
+  if (algorithm.takes.blocks)
     std::cout << "  tiles of S computed    " << r.visited_tiles / heads << " per query head\n";
   std::cout << "  FLOPs of the products  " << r.flops_executed << " executed, " << r.flops_nominal
             << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
@@ -209,7 +209,7 @@ void traffic(const Question& q) {
   const io::Algorithm& algorithm = io::find_algorithm(q.algorithm);
   const AttentionProblem problem = problem_of(q);
   const Blocks blocks = blocks_of(q, algorithm, problem);
-  Report report = closed_form(algorithm, problem, blocks);
+  Report report = closed_form(algorithm, problem, {blocks});
   if (!q.analytic) {
     check_executable(q, report);
     report = run_on_random(algorithm, problem, blocks, q.sram_bytes.value_or(io::Sram::unlimited));

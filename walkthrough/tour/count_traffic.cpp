@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "sim/io/bounds.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"
@@ -40,8 +40,8 @@ Size count(Index n) {
   const double bound = io::forward_lower_bound(
       {static_cast<double>(n), d, static_cast<double>(sram_bytes / element_bytes)});
   if (n > most_executed)
-    return {n, blocks, io::closed_form(standard, problem, blocks),
-            io::closed_form(flash, problem, blocks), element_bytes * bound};
+    return {n, blocks, io::closed_form(standard, problem),
+            io::closed_form(flash, problem, {blocks}), element_bytes * bound};
   return {n, blocks, run_on_random(standard, problem),
           run_on_random(flash, problem, blocks, sram_bytes), element_bytes * bound};
 }

@@ -1,4 +1,4 @@
-#include "sim/io/footprint.hpp"
+#include "sim/io/closed_form/footprint.hpp"
 
 #include <algorithm>
 

@@ -6,16 +6,16 @@ namespace flashbook::io {
 
 /// The report of a run without running it: the same integers from formulas (FlashAttention's IO
 /// analysis carried to the whole contract), in a time that grows with the number of row and key
-/// tiles only. `blocks` are ignored by algorithms that take none.
+/// tiles only. Throws InputError as check_runs does.
 Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
-                   const Blocks& blocks = default_blocks);
+                   const Schedule& schedule = {});
 
 /// The formulas, one an algorithm (Algorithm::count). Blocks are ignored where there are none.
-void count_standard_forward(const AttentionProblem& problem, const Blocks&, Report& report);
-void count_standard_forward_lse(const AttentionProblem& problem, const Blocks&, Report& report);
-void count_standard_backward(const AttentionProblem& problem, const Blocks&, Report& report);
-void count_fa2_forward(const AttentionProblem& problem, const Blocks& blocks, Report& report);
-void count_three_kernels(const AttentionProblem& problem, const Blocks& blocks, Report& report);
+void count_standard_forward(const AttentionProblem& problem, const Schedule&, Report& report);
+void count_standard_forward_lse(const AttentionProblem& problem, const Schedule&, Report& report);
+void count_standard_backward(const AttentionProblem& problem, const Schedule&, Report& report);
+void count_fa2_forward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_three_kernels(const AttentionProblem& problem, const Schedule& schedule, Report& report);
 
 /// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for
 /// d = d_v), halved for causal; windows are not deducted.

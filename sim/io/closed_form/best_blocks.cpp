@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "cpu_reference/error.hpp"
-#include "sim/io/closed_form.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/visits.hpp"
 
 namespace flashbook::io {
@@ -58,10 +58,10 @@ double all_visible_pairs(const AttentionProblem& problem) {
 }  // namespace
 
 Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes) {
-  if (!algorithm.takes_blocks)
+  if (!algorithm.takes.blocks)
     throw InputError(std::string(algorithm.name) +
                      " has no blocks to choose: leave out sram_bytes (--sram)");
-  check_runs(algorithm, problem, {1, 1});
+  check_runs(algorithm, problem, {{1, 1}});
   if (algorithm.footprint(problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
   Blocks best = {1, 1};
@@ -72,7 +72,7 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
       const Blocks blocks = {rows, columns};
       if (algorithm.footprint(problem, blocks) > sram_bytes) continue;
       if (least_bytes(algorithm, problem, pairs, blocks) > static_cast<double>(fewest)) continue;
-      const Report report = closed_form(algorithm, problem, blocks);
+      const Report report = closed_form(algorithm, problem, {blocks});
       const Index bytes = report.bytes_read() + report.bytes_written();
       // Of blocks that move as many bytes, the larger tiles.
       if (std::pair(bytes, report.visited_tiles) < std::pair(fewest, fewest_tiles)) {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "sim/io/visits.hpp"
+
+/// What the closed forms are made of.
+namespace flashbook::io {
+
+/// Sums over all members, each of which every query head sees alike.
+struct Totals {
+  Index n_q = 0, n_k = 0, pairs = 0;   ///< Σ N_q, Σ N_k, Σ N_q N_k
+  Index row_tiles = 0, key_tiles = 0;  ///< Σ T_r, Σ T_c
+  Visits visited;                      ///< Σ R, C, V; shapes of all members
+  Index members = 0;
+};
+
+Totals totals_of(const AttentionProblem& problem, const Blocks& blocks);
+
+/// Σ over visited tiles of the bias elements that each needs.
+Index bias_reads(const AttentionProblem& problem, const Visits& visits);
+
+/// Bytes of the largest tile of the bias's gradient, which is written whole, visited or not.
+Index bias_tile_bytes(const AttentionProblem& problem, const Blocks& blocks);
+
+/// Collects the tensors that anything is counted for.
+class TrafficTable {
+ public:
+  TrafficTable(const AttentionProblem& problem, Report& report)
+      : bytes_(bytes_of(problem.dtype())), report_(report) {}
+
+  void matrix(const char* name, Index reads, Index writes = 0) {
+    add(name, Kind::matrix, bytes_, reads, writes);
+  }
+  /// In the problem's dtype.
+  void vector(const char* name, Index reads, Index writes = 0) {
+    add(name, Kind::vector, bytes_, reads, writes);
+  }
+  void fp32_vector(const char* name, Index reads, Index writes = 0) {
+    add(name, Kind::vector, 4, reads, writes);
+  }
+
+ private:
+  void add(const char* name, Kind kind, Index bytes, Index reads, Index writes) {
+    if (reads != 0 || writes != 0)
+      report_.tensors.push_back({name, kind, bytes, {reads, writes, 0}});
+  }
+
+  Index bytes_;
+  Report& report_;
+};
+
+}  // namespace flashbook::io
