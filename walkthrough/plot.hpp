@@ -6,19 +6,35 @@
 namespace flashbook {
 
 struct Point {
-  double x, y;    ///< both > 0
-  bool executed;  ///< counted by running (filled mark), or from a formula (open mark)
+  double x, y;    ///< > 0 on a logarithmic axis
+  bool executed;  ///< counted or timed by running (filled mark), or from a formula (open mark)
 };
 
 struct Series {
   std::string name;
-  std::vector<Point> points;
+  std::vector<Point> points;  ///< joined in their order
 };
 
-/// A log-log line plot. Tick labels are numbers with a suffix: "4k", "1 GB".
+/// "512", "4k", "1M" (powers of 1024).
+std::string short_count(double value);
+/// "820 B", "4.19 MB", "1.2 GB" (powers of 1000).
+std::string short_bytes(double bytes);
+/// At most three significant digits.
+std::string short_number(double value);
+
+enum class Scale { linear, log2, log10 };
+
+struct Axis {
+  std::string label;  ///< with its unit
+  Scale scale;
+  std::string (*tick)(double) = short_number;
+};
+
+/// A line plot of at most eight series, at least one of which has a point.
 struct Plot {
-  std::string title, x_label, y_label;
-  std::vector<Series> series;  ///< at most six
+  std::string title;
+  Axis x, y;
+  std::vector<Series> series;
 };
 
 /// A picture that follows the viewer's light or dark theme.
@@ -26,10 +42,5 @@ std::string svg(const Plot& plot);
 
 /// The same in characters, at most 80 columns, a letter a series: capital where executed.
 std::string in_characters(const Plot& plot);
-
-/// "512", "4k", "1M" (powers of 1024).
-std::string short_count(double value);
-/// "820 B", "4.19 MB", "1.2 GB" (powers of 1000).
-std::string short_bytes(double bytes);
 
 }  // namespace flashbook

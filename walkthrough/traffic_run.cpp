@@ -45,7 +45,7 @@ Index bias_extent(const flashbook_problem& p) {
 }  // namespace
 
 io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem& problem,
-                         const io::Blocks& blocks, Index sram_bytes) {
+                         const io::RunOptions& options) {
   std::mt19937 random(1);
   const flashbook_problem& p = problem.fields();
   const auto flat = [&](Index elements) { return RandomTensor(problem.dtype(), elements, random); };
@@ -65,9 +65,6 @@ io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem&
   RandomTensor d_q = on_queries(p.grad_q, p.d), d_k = on_keys(p.grad_k, p.d);
   RandomTensor d_v = on_keys(p.grad_v, p.d_v), d_bias = flat(problem.bias_size());
 
-  io::RunOptions options;
-  options.blocks = blocks;
-  options.sram_bytes = sram_bytes;
   return io::run(algorithm, problem,
                  {{q.data(), k.data(), v.data(), bias.data(), alibi.data(), sinks.data()},
                   {o.data(), lse.data()},

@@ -5,10 +5,8 @@
 namespace flashbook {
 
 /// Runs an algorithm on random tensors of a problem, and reports what it moved: counts depend on
-/// shapes and masks only. `blocks` are ignored by algorithms that take none.
-/// Throws InputError as io::run does.
+/// shapes and masks only. Throws InputError as io::run does.
 io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem& problem,
-                         const io::Blocks& blocks = io::default_blocks,
-                         Index sram_bytes = io::Sram::unlimited);
+                         const io::RunOptions& options = {});
 
 }  // namespace flashbook

@@ -1,14 +1,12 @@
 #include "walkthrough/tour/tour.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 
-#include "cpu_reference/error.hpp"
 #include "walkthrough/commands/commands.hpp"
+#include "walkthrough/output_file.hpp"
 
 namespace flashbook {
 namespace tour {
@@ -32,15 +30,6 @@ struct TourFlags {
   std::string data = FLASHBOOK_DATA;
 };
 
-/// Before the work begins: whether the picture will find its place.
-void require_writable(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (file.filename().empty() || std::filesystem::is_directory(file) ||
-      ::access(folder.c_str(), W_OK) != 0)
-    throw InputError("--svg '" + file.string() +
-                     "' cannot be written: pass a file in a folder you may write to");
-}
-
 void say_what_next() {
   tour::print_heading("What to run next");
   std::cout << R"(  ./book list              what each implementation takes
@@ -52,7 +41,7 @@ void say_what_next() {
 }
 
 void run(const TourFlags& flags) {
-  require_writable(flags.svg);
+  check_writable("--svg", flags.svg);
   const std::vector<tour::RealLayer> layers = tour::load_layers(flags.data);
   tour::step_example();
   tour::count_traffic(flags.svg);

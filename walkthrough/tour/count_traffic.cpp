@@ -1,9 +1,9 @@
-#include <fstream>
 #include <iostream>
 
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/output_file.hpp"
 #include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/tour/tour.hpp"
@@ -43,7 +43,7 @@ Size count(Index n) {
     return {n, blocks, io::closed_form(standard, problem),
             io::closed_form(flash, problem, {blocks}), element_bytes * bound};
   return {n, blocks, run_on_random(standard, problem),
-          run_on_random(flash, problem, blocks, sram_bytes), element_bytes * bound};
+          run_on_random(flash, problem, {{blocks}, sram_bytes}), element_bytes * bound};
 }
 
 std::vector<Size> count_all() {
@@ -70,7 +70,10 @@ std::string table_of(const std::vector<Size>& sizes) {
 }
 
 Plot plot_of(const std::vector<Size>& sizes) {
-  Plot plot = {"Memory traffic of attention, one head", "tokens N", "bytes moved", {}};
+  Plot plot = {"Memory traffic of attention, one head",
+               {"tokens N", Scale::log2, short_count},
+               {"bytes moved", Scale::log10, short_bytes},
+               {}};
   plot.series = {{"standard", {}}, {"flash (FA2)", {}}, {"lower bound", {}}};
   for (const Size& size : sizes) {
     const double n = static_cast<double>(size.n);
@@ -110,7 +113,7 @@ void count_traffic(const std::filesystem::path& svg_file) {
             << table_of(sizes);
   explain(sizes.back());
   const Plot plot = plot_of(sizes);
-  std::ofstream(svg_file) << svg(plot);
+  write_file("--svg", svg_file, svg(plot));
   std::cout << in_characters(plot) << "\nThe same as a picture: " << svg_file.string() << "\n";
 }
 

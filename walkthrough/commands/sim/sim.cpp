@@ -1,0 +1,15 @@
+#include "walkthrough/commands/sim/sim.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "walkthrough/commands/commands.hpp"
+
+namespace flashbook {
+
+void add_sim(CLI::App& app) {
+  CLI::App* sim = app.add_subcommand("sim", "attention on simulated memory, counted");
+  sim->require_subcommand(1);
+  add_sim_traffic(*sim);
+}
+
+}  // namespace flashbook

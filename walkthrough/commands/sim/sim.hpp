@@ -1,0 +1,10 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+/// `flashbook sim …`, one file a question.
+namespace flashbook {
+
+void add_sim_traffic(CLI::App& sim);
+
+}  // namespace flashbook

@@ -1,0 +1,172 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
+#include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/commands/sim/question.hpp"
+#include "walkthrough/commands/sim/sim.hpp"
+#include "walkthrough/number_table.hpp"
+#include "walkthrough/plot.hpp"
+#include "walkthrough/traffic_run.hpp"
+
+namespace flashbook {
+namespace {
+
+using namespace sim;
+using io::Report;
+using Json = nlohmann::ordered_json;
+
+/// `sim traffic`: what the user asked for.
+struct Question {
+  std::string algorithm;
+  ProblemOptions problem;
+  ScheduleOptions schedule;
+  bool analytic = false, json = false;
+};
+
+/// Elements a head that must move: for a dense forward pass also what its SRAM enforces.
+double least_elements(const Question& q, const io::Algorithm& algorithm, const Report& report) {
+  const double n = static_cast<double>(q.problem.n), d = static_cast<double>(q.problem.d);
+  if (algorithm.backward) return 8 * n * d;  // Q, K, V, O, dO in; dQ, dK, dV out
+  if (q.problem.causal) return 4 * n * d;
+  const Index sram = q.schedule.sram_bytes.value_or(report.peak_sram_bytes);
+  const double m = static_cast<double>(sram / bytes_of(dtype_of(q.problem.dtype)));
+  return io::forward_lower_bound({n, d, m});
+}
+
+Json tensors_json(const Report& r) {
+  Json tensors = Json::object();
+  for (const io::TensorTraffic& t : r.tensors)
+    tensors[t.name] = {{"kind", name(t.kind)},
+                       {"element_bytes", t.element_bytes},
+                       {"reads", t.counts.reads / r.query_heads},
+                       {"writes", t.counts.writes / r.query_heads},
+                       {"atomic_updates", t.counts.atomic_updates / r.query_heads}};
+  return tensors;
+}
+
+void print_json(const Question& q, const io::Algorithm& algorithm, const io::Schedule& schedule,
+                const Report& r) {
+  const Index heads = r.query_heads;
+  const auto& [rows, columns] = schedule.blocks;
+  const bool blocks = algorithm.takes.blocks;
+  const Json out = {{"algorithm", r.algorithm},
+                    {"source", r.executed ? "executed" : "closed form"},
+                    {"executed", r.executed},
+                    {"n", q.problem.n},
+                    {"d", q.problem.d},
+                    {"batch", q.problem.batch},
+                    {"heads", q.problem.heads},
+                    {"dtype", q.problem.dtype},
+                    {"causal", q.problem.causal},
+                    {"br", blocks ? Json(rows) : Json()},
+                    {"bc", blocks ? Json(columns) : Json()},
+                    {"splits", algorithm.takes.splits ? Json(schedule.splits) : Json()},
+                    {"sram", q.schedule.sram_bytes ? Json(*q.schedule.sram_bytes) : Json()},
+                    {"matrix_reads", r.matrix_reads() / heads},
+                    {"matrix_writes", r.matrix_writes() / heads},
+                    {"vector_reads", r.vector_reads() / heads},
+                    {"vector_writes", r.vector_writes() / heads},
+                    {"atomic_updates", r.atomic_updates() / heads},
+                    {"visited_tiles", r.visited_tiles / heads},
+                    {"bytes_read", r.bytes_read()},
+                    {"bytes_written", r.bytes_written()},
+                    {"peak_sram_bytes", r.peak_sram_bytes},
+                    {"flops_executed", r.flops_executed},
+                    {"flops_nominal", r.flops_nominal},
+                    {"least_elements", least_elements(q, algorithm, r)},
+                    {"includes_init", r.includes_init},
+                    {"tensors", tensors_json(r)}};
+  std::cout << out.dump(2) << "\n";
+}
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// Traffic per query head, a tensor a row.
+std::string traffic_table(const Report& r) {
+  const auto row = [&](const std::string& name, Index reads, Index writes,
+                       const std::string& note) {
+    return std::vector<std::string>{name, std::to_string(reads / r.query_heads),
+                                    std::to_string(writes / r.query_heads), note};
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"elements per query head", "read", "written", "of"}};
+  for (const io::TensorTraffic& t : r.tensors)
+    rows.push_back(row(t.name, t.counts.reads, t.counts.writes,
+                       std::to_string(t.element_bytes) + " bytes, " + std::string(name(t.kind))));
+  rows.push_back(row("all matrices", r.matrix_reads(), r.matrix_writes(), ""));
+  rows.push_back(row("all vectors", r.vector_reads(), r.vector_writes(), ""));
+  return table(rows);
+}
+
+std::string in_bytes(Index bytes) {
+  return short_bytes(static_cast<double>(bytes));
+}
+
+void print_table(const Question& q, const io::Algorithm& algorithm, const io::Schedule& schedule,
+                 const Report& r) {
+  const Index heads = r.query_heads;
+  const ProblemOptions& p = q.problem;
+  std::cout << algorithm.name << ": " << algorithm.title << "\n"
+            << "N = " << p.n << ", d = " << p.d << ", B = " << p.batch << ", H = " << p.heads
+            << ", " << p.dtype << (p.causal ? ", causal" : "");
+  if (algorithm.takes.blocks)
+    std::cout << ", tiles of S " << schedule.blocks.rows << " x " << schedule.blocks.columns;
+  if (algorithm.takes.splits) std::cout << ", " << schedule.splits << " splits";
+  if (r.includes_init) std::cout << ", clearing counted";
+  std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
+            << traffic_table(r);
+
+  const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
+  const double least = least_elements(q, algorithm, r);
+  std::cout << "\n  bytes, whole problem   read " << in_bytes(r.bytes_read()) << ", written "
+            << in_bytes(r.bytes_written()) << "\n  at least               "
+            << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
+            << digits(moved / least) << " times that\n";
+  if (algorithm.takes.blocks)
+    std::cout << "  tiles of S computed    " << r.visited_tiles / heads << " per query head\n";
+  std::cout << "  FLOPs of the products  " << r.flops_executed << " executed, " << r.flops_nominal
+            << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
+            << r.peak_sram_bytes << " bytes)\n";
+}
+
+void traffic(const Question& q) {
+  const io::Algorithm& algorithm = io::find_algorithm(q.algorithm);
+  const AttentionProblem problem = q.problem.problem();
+  const io::Schedule schedule = q.schedule.schedule(algorithm, problem);
+  Report report = closed_form(algorithm, problem, schedule);
+  if (!q.analytic) {
+    check_executable(problem, report);
+    io::RunOptions options = {schedule};
+    options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
+    report = run_on_random(algorithm, problem, options);
+  }
+  if (q.json)
+    print_json(q, algorithm, schedule, report);
+  else
+    print_table(q, algorithm, schedule, report);
+}
+
+}  // namespace
+
+void add_sim_traffic(CLI::App& sim) {
+  CLI::App* verb = sim.add_subcommand("traffic", "what one algorithm moves between HBM and SRAM");
+  const auto q = std::make_shared<Question>();
+  verb->add_option("--algorithm", q->algorithm, algorithm_names())->required();
+  q->problem.add_to(*verb, true);
+  q->schedule.add_to(*verb);
+  verb->add_flag("--analytic", q->analytic, "from closed forms: any N at once, the same integers");
+  verb->add_flag("--json", q->json, "for programs");
+  verb->callback([q] { traffic(*q); });
+}
+
+}  // namespace flashbook
