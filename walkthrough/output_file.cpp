@@ -28,9 +28,10 @@ void check_writable(const std::string& flag, const fs::path& file) {
 
 void write_file(const std::string& flag, const fs::path& file, const std::string& text) {
   check_writable(flag, file);
-  // A device such as /dev/stdout is written to, not replaced.
+  // A device or a link, such as /dev/stdout, is written to, not replaced.
   std::error_code error;
-  const bool replaces = !fs::exists(file, error) || fs::is_regular_file(file, error);
+  const fs::file_status status = fs::symlink_status(file, error);
+  const bool replaces = !fs::exists(status) || fs::is_regular_file(status);
   const fs::path staged =
       replaces ? fs::path(file.string() + "." + std::to_string(::getpid()) + ".part") : file;
   std::ofstream out(staged, std::ios::binary);
