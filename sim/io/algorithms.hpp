@@ -52,6 +52,7 @@ struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
   /// Called after every tile of fa2_forward; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
+  Listener* listener = nullptr;  ///< hears of every move, tile and product; tasks then run in order
 };
 
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past

@@ -155,8 +155,23 @@ Tile::~Tile() {
 
 // ---- Sram
 
-Sram::Sram(const Hbm& hbm, Index capacity_bytes) : hbm_(hbm), capacity_bytes_(capacity_bytes) {
+Sram::Sram(const Hbm& hbm, Index capacity_bytes, Listener* listener)
+    : hbm_(hbm), capacity_bytes_(capacity_bytes), listener_(listener) {
   tally_.tensors.resize(hbm.size());
+}
+
+void Sram::count(Listener::Move move, Tensor tensor, const Region& region) {
+  Counts& counts = tally_.tensors[static_cast<std::size_t>(tensor.index)];
+  if (move == Listener::Move::load) counts.reads += region.size();
+  if (move == Listener::Move::store) counts.writes += region.size();
+  if (move == Listener::Move::atomic_add) counts.atomic_updates += region.size();
+  if (listener_ != nullptr)
+    listener_->on_move(move, hbm_.name(tensor), region, region.size() * hbm_.element_bytes(tensor));
+}
+
+Resident Sram::resident(std::size_t slot) const {
+  const Slot& s = slots_[slot];
+  return {slot, s.tile, s.rows, s.columns, s.bytes};
 }
 
 Tile Sram::load(Tensor tensor, const Region& region) {
@@ -166,7 +181,7 @@ Tile Sram::load(Tensor tensor, const Region& region) {
   if (region.size() == 0) return tile;
   at_region(from.layout, from.source, region,
             [&](const auto* source) { copy_in(source, from.layout, tile); });
-  counts(tensor).reads += region.size();
+  count(Listener::Move::load, tensor, region);
   return tile;
 }
 
@@ -177,7 +192,7 @@ float Sram::load_element(Tensor tensor, Index batch, Index head, Index row) {
   float value = 0;
   at_region(from.layout, from.source, region,
             [&](const auto* source) { value = static_cast<float>(*source); });
-  counts(tensor).reads += 1;
+  count(Listener::Move::load, tensor, region);
   return value;
 }
 
@@ -191,6 +206,7 @@ Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index elem
   slots_[slot].bytes = bytes;
   resident_bytes_ += bytes;
   tally_.peak_bytes = std::max(tally_.peak_bytes, resident_bytes_);
+  if (listener_ != nullptr) listener_->on_allocate(resident(slot), resident_bytes_);
   return Tile(*this, slot, slots_[slot].data.get(), rows, columns);
 }
 
@@ -199,7 +215,7 @@ void Sram::store(const Tile& tile, Tensor tensor, const Region& region) {
   check_same_shape(tile, to.name, region);
   if (region.size() == 0) return;
   at_region(to.layout, to.target, region, [&](auto* target) { copy_out(tile, to.layout, target); });
-  counts(tensor).writes += region.size();
+  count(Listener::Move::store, tensor, region);
 }
 
 void Sram::store_element(float value, Tensor tensor, Index batch, Index head, Index row) {
@@ -208,7 +224,7 @@ void Sram::store_element(float value, Tensor tensor, Index batch, Index head, In
   at_region(to.layout, to.target, region, [&](auto* target) {
     *target = round_to<std::remove_reference_t<decltype(*target)>>(value);
   });
-  counts(tensor).writes += 1;
+  count(Listener::Move::store, tensor, region);
 }
 
 void Sram::atomic_add(const Tile& tile, Tensor tensor, const Region& region) {
@@ -225,7 +241,7 @@ void Sram::atomic_add(const Tile& tile, Tensor tensor, const Region& region) {
 #pragma omp atomic
       element += tile(i, j);
     }
-  counts(tensor).atomic_updates += region.size();
+  count(Listener::Move::atomic_add, tensor, region);
 }
 
 /// The smallest free slot that holds so many elements, or a new one.
@@ -246,6 +262,7 @@ void Sram::release(std::size_t index) {
   Slot& slot = slots_[index];
   std::fill_n(slot.data.get(), slot.rows * slot.columns, std::nanf(""));
   resident_bytes_ -= slot.bytes;
+  if (listener_ != nullptr) listener_->on_release(resident(index), resident_bytes_);
   slot.tile = {};
 }
 
@@ -266,14 +283,18 @@ void Sram::refuse(std::string_view name, Index rows, Index columns, Index bytes)
 
 void Machine::launch(Index tasks, const std::function<void(Sram&, Index)>& task) {
   std::exception_ptr error;
-#pragma omp parallel num_threads(std::min(max_workers, omp_get_max_threads()))
+  const int workers = listener != nullptr ? 1 : std::min(max_workers, omp_get_max_threads());
+  if (listener != nullptr) listener->on_launch();
+#pragma omp parallel num_threads(workers)
   {
-    Sram sram(hbm, sram_bytes);
+    Sram sram(hbm, sram_bytes, listener);
     // An exception must not leave a parallel region: keep the first and throw it afterwards.
 #pragma omp for schedule(dynamic)
     for (Index t = 0; t < tasks; ++t) {
       try {
+        if (listener != nullptr) listener->on_task_begin(t);
         task(sram, t);
+        if (listener != nullptr) listener->on_task_end();
       } catch (...) {
 #pragma omp critical(flashbook_io_launch)
         if (!error) error = std::current_exception();
@@ -283,6 +304,11 @@ void Machine::launch(Index tasks, const std::function<void(Sram&, Index)>& task)
     tally.add(sram.tally());
   }
   if (error) std::rethrow_exception(error);
+}
+
+void Machine::forget() {
+  tally = {};
+  if (listener != nullptr) listener->on_forget();
 }
 
 }  // namespace flashbook::io

@@ -65,6 +65,33 @@ struct Region {
   Index size() const { return rows * columns; }
 };
 
+/// A tile as it stands in SRAM.
+struct Resident {
+  std::size_t slot;       ///< no two tiles of one worker are in one slot at a time
+  std::string_view tile;  ///< its name
+  Index rows, columns, bytes;
+};
+
+/// Hears of everything a worker does that counts, as it happens (Machine::listener).
+class Listener {
+ public:
+  enum class Move { load, store, atomic_add };
+
+  virtual ~Listener() = default;
+  /// What was heard so far is no part of the run (Machine::forget).
+  virtual void on_forget() = 0;
+  /// A kernel begins, after all tasks of the one before have ended.
+  virtual void on_launch() = 0;
+  virtual void on_task_begin(Index task) = 0;
+  virtual void on_task_end() = 0;
+  /// `bytes` of the region's elements: an atomic addition reads and writes as many.
+  virtual void on_move(Move move, const std::string& tensor, const Region& region, Index bytes) = 0;
+  /// `resident_bytes` are what the worker holds from now on.
+  virtual void on_allocate(const Resident& tile, Index resident_bytes) = 0;
+  virtual void on_release(const Resident& tile, Index resident_bytes) = 0;
+  virtual void on_product(Index flops) = 0;
+};
+
 class Hbm {
  public:
   Tensor add_input(std::string name, const Layout& layout, const void* data);
@@ -125,7 +152,7 @@ class Sram {
  public:
   static constexpr Index unlimited = std::numeric_limits<Index>::max();
 
-  explicit Sram(const Hbm& hbm, Index capacity_bytes = unlimited);
+  explicit Sram(const Hbm& hbm, Index capacity_bytes = unlimited, Listener* listener = nullptr);
   Sram(const Sram&) = delete;
   Sram& operator=(const Sram&) = delete;
 
@@ -146,7 +173,10 @@ class Sram {
   void atomic_add(const Tile& tile, Tensor tensor, const Region& region);
 
   void count_visited_tile() { ++tally_.visited_tiles; }
-  void count_flops(Index flops) { tally_.flops += flops; }
+  void count_flops(Index flops) {
+    tally_.flops += flops;
+    if (listener_ != nullptr) listener_->on_product(flops);
+  }
   const Tally& tally() const { return tally_; }
   Index resident_bytes() const { return resident_bytes_; }
 
@@ -160,10 +190,13 @@ class Sram {
   std::size_t free_slot(Index elements);
   void release(std::size_t slot);
   [[noreturn]] void refuse(std::string_view name, Index rows, Index columns, Index bytes) const;
-  Counts& counts(Tensor tensor) { return tally_.tensors[static_cast<std::size_t>(tensor.index)]; }
+  Resident resident(std::size_t slot) const;
+  /// Adds to one of a tensor's counts the elements that a copy of a region has moved.
+  void count(Listener::Move move, Tensor tensor, const Region& region);
 
   const Hbm& hbm_;
   Index capacity_bytes_, resident_bytes_ = 0;
+  Listener* listener_;
   std::vector<Slot> slots_;
   Tally tally_;
 };
@@ -173,10 +206,14 @@ struct Machine {
   Hbm hbm;
   Index sram_bytes = Sram::unlimited;  ///< a worker
   int max_workers = std::numeric_limits<int>::max();
+  Listener* listener = nullptr;
   Tally tally;
 
-  /// A kernel: task(sram, t) for every t in [0, tasks), in any order, on all workers.
+  /// A kernel: task(sram, t) for every t in [0, tasks), in any order, on all workers; one by one
+  /// and in order where a listener is given.
   void launch(Index tasks, const std::function<void(Sram&, Index)>& task);
+  /// What ran so far was a preparation: it is not counted.
+  void forget();
 };
 
 }  // namespace flashbook::io

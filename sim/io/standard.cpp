@@ -355,7 +355,7 @@ void standard_backward(Machine& machine, const AttentionProblem& problem, const 
                        const RunOptions&) {
   Standard standard(machine, problem, bind_backward(machine.hbm, problem, tensors));
   standard.forward();
-  machine.tally = {};  // the forward pass that gives P is not counted
+  machine.forget();  // the forward pass that gives P is not counted
   standard.backward();
 }
 
