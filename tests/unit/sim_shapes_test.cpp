@@ -89,6 +89,16 @@ TEST_CASE("a batch of equal lengths wastes nothing, and one of two lengths half 
         doctest::Approx(1 - (64. + 16) / 128));
 }
 
+TEST_CASE("a causal batch visits the tiles below the diagonal: 9 of 12 at N = 10, tiles 3 x 4") {
+  RaggedBatch batch = ragged({10});
+  for (const bool causal : {false, true}) {
+    batch.causal = causal;
+    const Index tiles = batch.heads_q * (causal ? 9 : 12);
+    CHECK(counted("fa2_forward", packed(batch), {3, 4}).visited_tiles == tiles);
+    CHECK(counted("fa2_forward", padded(batch), {3, 4}).visited_tiles == tiles);
+  }
+}
+
 TEST_CASE("a batch of empty sequences is ordinary, and wastes no part of nothing") {
   const RaggedBatch empty = ragged({0, 0});
   const Report used = counted("fa2_forward", packed(empty));

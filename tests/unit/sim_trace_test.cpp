@@ -144,7 +144,7 @@ TEST_CASE("a trace is the same each time") {
 }
 
 TEST_CASE("the clock by hand: a task goes to the worker that is free first") {
-  // Tasks of 3, 1, 1 and 1 loads of 8 bytes, 2 ns each at 4 GB/s, on two workers.
+  // Tasks of 4, 1, 1 and 1 loads of 8 bytes, 2 ns each at 4 GB/s, on two workers.
   std::vector<float> values(2);
   Machine machine;
   const Tensor x = machine.hbm.add_input(
@@ -152,7 +152,7 @@ TEST_CASE("the clock by hand: a task goes to the worker that is free first") {
   TraceRecorder recorder({2, 4, 1}, plenty);
   machine.listener = &recorder;
   const auto task = [&](Sram& sram, Index t) {
-    for (Index i = 0; i < (t == 0 ? 3 : 1); ++i) sram.load(x, {0, 0, 0, 1, 0, 2});
+    for (Index i = 0; i < (t == 0 ? 4 : 1); ++i) sram.load(x, {0, 0, 0, 1, 0, 2});
   };
   machine.launch(4, task);
   machine.launch(1, [](Sram& sram, Index) { sram.count_flops(1001); });
@@ -160,11 +160,11 @@ TEST_CASE("the clock by hand: a task goes to the worker that is free first") {
   const Trace& trace = recorder.trace();
   REQUIRE(trace.tasks.size() == 5);
   const Index expected[5][4] = {// kernel, worker, start, end
-                                {0, 0, 0, 6},
+                                {0, 0, 0, 8},
                                 {0, 1, 0, 2},
                                 {0, 1, 2, 4},
                                 {0, 1, 4, 6},
-                                {1, 0, 6, 8}};
+                                {1, 0, 8, 10}};
   for (std::size_t i = 0; i < 5; ++i) {
     CAPTURE(i);
     CHECK(trace.tasks[i].kernel == expected[i][0]);
@@ -173,7 +173,7 @@ TEST_CASE("the clock by hand: a task goes to the worker that is free first") {
     CHECK(trace.tasks[i].end_ns() == expected[i][3]);
   }
   CHECK(trace.products.at(0).duration_ns == 2);  // 1001 FLOPs at 1000 a nanosecond, rounded up
-  CHECK(trace.duration_ns == 8);
+  CHECK(trace.duration_ns == 10);
   CHECK(trace.tiles.at(2).start_ns == 4);
   CHECK(trace.tiles.at(2).end_ns() == 6);
   CHECK(trace.residency.at(4).bytes == 8);
