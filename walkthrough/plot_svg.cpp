@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "walkthrough/plot_axes.hpp"
+#include "walkthrough/svg_text.hpp"
 
 namespace flashbook {
 namespace {
@@ -18,21 +19,6 @@ double x_of(const Axes& axes, double x) {
 }
 double y_of(const Axes& axes, double y) {
   return height - bottom - axes.y.place(y) * (height - top - bottom);
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '<' ? std::string("&lt;") : c == '&' ? std::string("&amp;") : std::string(1, c);
-  return out;
-}
-
-std::string text_at(double x, double y, const char* anchor, const std::string& text,
-                    const std::string& more = "") {
-  std::ostringstream out;
-  out << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\"" << more << ">"
-      << escaped(text) << "</text>\n";
-  return out.str();
 }
 
 std::string grid(const Plot& plot, const Axes& axes) {
@@ -99,15 +85,10 @@ std::string legend() {
 std::string svg(const Plot& plot) {
   const Axes axes = axes_of(plot);
   std::ostringstream out;
-  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width << " " << height
-      << "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n"
-      << "<title>" << escaped(plot.title) << "</title>\n"
-      << "<style>\n"
-      << "text,.dot{fill:#1a1a1a}.paper,.open{fill:#fff}.grid{stroke:#ddd}"
-      << ".key{stroke:#1a1a1a;stroke-width:2}\n"
-      << "@media(prefers-color-scheme:dark){text,.dot{fill:#eee}.paper,.open{fill:#16181d}"
-      << ".grid{stroke:#3a3d45}.key{stroke:#eee}}\n</style>\n"
-      << "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+  out << svg_head(width, height, plot.title,
+                  ".dot{fill:#1a1a1a}.open{fill:#fff}.grid{stroke:#ddd}"
+                  ".key{stroke:#1a1a1a;stroke-width:2}",
+                  ".dot{fill:#eee}.open{fill:#16181d}.grid{stroke:#3a3d45}.key{stroke:#eee}")
       << text_at(left, 28, "start", plot.title, " font-size=\"16\" font-weight=\"600\"")
       << grid(plot, axes)
       << text_at((left + width - right) / 2, height - bottom + 38, "middle", plot.x.label)

@@ -127,4 +127,27 @@ void check_executable(const AttentionProblem& problem, const io::Report& formula
         "add --analytic for the same integers from closed forms");
 }
 
+bool is_quick(const io::Algorithm& algorithm, const AttentionProblem& problem,
+              const io::Report& formula) {
+  Index n_q = 0, n_k = 0;  // of the longest member
+  for (Index b = 0; b < (problem->packed ? problem->members : std::min<Index>(problem->batch, 1));
+       ++b) {
+    n_q = std::max(n_q, problem.member(b).n_q);
+    n_k = std::max(n_k, problem.member(b).n_k);
+  }
+  const double heads_q = static_cast<double>(problem->batch * problem->heads_q);
+  const double heads_kv = static_cast<double>(problem->batch * problem->heads_kv);
+  const double elements =
+      (heads_q * static_cast<double>(problem->n_q) + heads_kv * static_cast<double>(problem->n_k)) *
+      static_cast<double>(problem->d + problem->d_v);
+  const double pairs = static_cast<double>(problem->members * problem->heads_q) *
+                       static_cast<double>(n_q) * static_cast<double>(n_k);
+  return formula.flops_executed <= 2'000'000'000 && formula.visited_tiles <= 500'000 &&
+         elements <= 8e6 && (algorithm.takes.blocks || pairs <= 2e7);
+}
+
+std::string source_of(const io::Report& report) {
+  return report.executed ? "executed" : "closed form";
+}
+
 }  // namespace flashbook::sim

@@ -45,4 +45,12 @@ struct ScheduleOptions {
 /// matrices that standard attention keeps; `formula` says what it would do.
 void check_executable(const AttentionProblem& problem, const io::Report& formula);
 
+/// Whether a run takes about a second of one core at most, and little memory: questions that count
+/// many runs execute those and answer the others from closed forms, which are the same integers.
+bool is_quick(const io::Algorithm& algorithm, const AttentionProblem& problem,
+              const io::Report& formula);
+
+/// "executed" or "closed form": how tables and records label a count.
+std::string source_of(const io::Report& report);
+
 }  // namespace flashbook::sim

@@ -5,6 +5,9 @@
 /// `flashbook sim …`, one file a question.
 namespace flashbook {
 
+void add_sim_kv_cache(CLI::App& sim);
+void add_sim_ragged(CLI::App& sim);
+void add_sim_trace(CLI::App& sim);
 void add_sim_traffic(CLI::App& sim);
 
 }  // namespace flashbook
