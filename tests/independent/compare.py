@@ -160,7 +160,7 @@ class Judged:
             touched = touched | in_tile.any(-1, keepdim=True).expand(seen.shape) & seen
         rows, keys = in_tile.any(-1), in_tile.any(-2)
         h_kv = self.problem.k.shape[2]
-        keys = keys.reshape(keys.shape[0], h_kv, -1, n_k).any(2)
+        keys = keys.reshape(keys.shape[0], h_kv, keys.shape[1] // h_kv, n_k).any(2)
         reach = {"o": rows, "dq": rows, "dk": keys, "dv": keys}
         return {n: at.transpose(1, 2)[..., None].expand(self.outputs[n].shape)
                 for n, at in reach.items() if n in self.outputs}

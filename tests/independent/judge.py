@@ -45,8 +45,8 @@ def write(draft, problem, folder):
             continue
         own = "<f4" if name == "dlse" and draft.dtype != "fp64" else NUMPY[draft.dtype]
         held = draft.files.get(name, own)  # fp64 values need fp64 files
-        np.save(f"{folder}/{name}.npy", np.ascontiguousarray(
-            swapped(draft, name, tensor.numpy()).astype(own if draft.dtype == "fp64" else held)))
+        np.save(f"{folder}/{name}.npy", np.array(
+            swapped(draft, name, tensor.numpy()).astype(own if draft.dtype == "fp64" else held), order="C"))
         options += [flag, f"{folder}/{name}.npy"]
     for name in ("cu_q", "cu_k"):
         offsets = getattr(problem, name)

@@ -56,7 +56,7 @@ def forward_only(t): t.forward_only = True
 
 
 def bias(t):
-    t.fields["bias"] = t.pick(["full", "full", "row", "column", "head", "batch", "scalar", "2d", "0d"])
+    t.fields["bias"] = t.pick(["full", "full", "row", "column", "head", "batch", "one", "2d", "1d", "0d"])
 
 
 def hiding_bias(t):
@@ -186,17 +186,17 @@ def pack(t):
 
 def draw_bias(t, h):
     shape = {None: None, "full": (t.b, h, t.n_q, t.n_k), "row": (1, 1, t.n_q, 1), "column": (t.b, 1, 1, t.n_k),
-             "head": (h, 1, 1), "batch": (t.b, 1, t.n_q, t.n_k), "scalar": (1, 1, 1, 1), "2d": (t.n_q, t.n_k),
-             "0d": (1,)}[t.fields.get("bias")]
+             "head": (h, 1, 1), "batch": (t.b, 1, t.n_q, t.n_k), "one": (1, 1, 1, 1), "2d": (t.n_q, t.n_k),
+             "1d": (t.n_k,), "0d": ()}[t.fields.get("bias")]
     if shape is None:
         return None
-    numbers = t.normal(*shape) * t.pick([0.5, 2])
+    numbers = np.asarray(t.normal(*shape) * t.pick([0.5, 2]))
     hide = getattr(t, "hide", None)
-    if hide == "rows":
+    if hide == "rows" and numbers.ndim > 1:
         numbers[..., ::2, :] = -INF
-    elif hide == "columns":
+    elif hide == "columns" and numbers.ndim > 0:
         numbers[..., 1::2] = -INF
-    elif hide:
+    elif isinstance(hide, float):
         numbers[t.rng.random(numbers.shape) < hide] = -INF
     return numbers
 
@@ -216,7 +216,7 @@ def poison(t, p):
         sees = sees & (p.bias != -INF)
     h_kv = p.k.shape[2]
     blind = ~sees.any(-1)                                                   # [B, H_q, N_q]
-    unseen = ~sees.reshape(sees.shape[0], h_kv, -1, *sees.shape[2:]).any(2).any(2)  # [B, H_kv, N_k]
+    unseen = ~sees.reshape(sees.shape[0], h_kv, t.group, *sees.shape[2:]).any(2).any(2)  # [B, H_kv, N_k]
     for tensor, at in ((p.q, blind), (p.do, blind), (p.k, unseen), (p.v, unseen)):
         if tensor is not None:
             tensor[at.transpose(1, 2)] = math.nan

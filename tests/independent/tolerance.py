@@ -47,7 +47,7 @@ class Chain:
     def __init__(self, problem, outputs, terms):
         self.problem, h = problem, problem.q.shape[2]
         self.q, self.k, self.v = (finite(heads_first(t, h)) for t in (problem.q, problem.k, problem.v))
-        self.seen = ~terms.hidden
+        self.seen = ~terms.hidden & terms.lse.isfinite()[..., None]  # rows that are NaN are not bounded
         self.scale, self.cap = problem.x_scale, problem.softcap
         self.x, self.c, self.s = (finite(t) for t in (terms.x, terms.c, terms.s))
         self.added, self.lse = finite(terms.added), finite(terms.lse)
@@ -100,7 +100,7 @@ def worst_case(chain, arithmetic, rounding=True):
     e_c = e_x
     if ch.cap:
         e_c = (ch.h + e_x / ch.cap).clamp(max=1) * e_x + (a.eps_tanh + 4 * v + w) * ch.c.abs()
-    e_s = e_c + 2 * v * (ch.c.abs() + ch.added) + 2 * w * (ch.s.abs() + (ch.c.abs() if ch.added.any() else 0))
+    e_s = e_c + 2 * v * (ch.c.abs() + ch.added) + w * (2 * ch.s.abs() + ch.c.abs() + ch.added) * bool(ch.added.any()) + w * ch.s.abs()
     rescales = 2 + n_k // 16
     off = (ch.s - ch.lse[..., None]).abs()
     eps = torch.where(ch.seen, e_s + 4 * v * (2 + off + ch.lse[..., None].abs()) + rescales * (a.eps_exp + 4 * v),
@@ -180,9 +180,10 @@ def spread(chain, arithmetic, count, generator):
     each = 2 ** torch.rand(rows, generator=generator, dtype=torch.float64)
     odd = (torch.arange(count) % 2 == 1).reshape(count, 1, 1, 1, 1)
     a = torch.where(odd, one, each)
+    other = 3 - a                                   # what else is rounded need not share P's grid
     p, dp = ch.p, ch.dp if ch.problem.do is not None else None
     if arithmetic.materialised:
-        s = rho(ch.s + rho(ch.c) - ch.c + (rho(ch.x, a) - ch.x) * ch.h)
+        s = rho(ch.s + rho(ch.c, other) - ch.c + (rho(ch.x, a) - ch.x) * ch.h, 3 / a)
         e = torch.where(ch.seen, torch.exp(s - ch.lse[..., None]), torch.zeros_like(s))
         p = e / (e.sum(-1, keepdim=True) + ch.p_sink[..., None]).clamp(min=1e-300)
         dp = rho(dp, a) if dp is not None else None
@@ -192,7 +193,6 @@ def spread(chain, arithmetic, count, generator):
     if ch.problem.do is None:
         return samples
     d = (ch.do * o).sum(-1, keepdim=True) - ch.dlse[..., None]
-    other = torch.where(odd, 3 - a, a)  # dS need not share P's scale
     ds = torch.where(torch.arange(count).reshape(count, 1, 1, 1, 1) % 4 < 2, p, p_hat) * (dp - d)
     ds = rho(ds, a) if arithmetic.materialised else ds
     dx = rho(ds * ch.h, other)
