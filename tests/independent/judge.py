@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 
+import skip_without_torch  # noqa: F401, must come first
 import numpy as np
 import torch
 
 import problems
 from attention import INF, attention
 from compare import Judged
-from tolerance import Arithmetic
+from tolerance import UNIT, Arithmetic
 
 FLAGS = {"q": "--q", "k": "--k", "v": "--v", "do": "--do", "dlse": "--dlse", "bias": "--bias", "alibi": "--alibi",
          "sinks": "--sinks"}
@@ -35,6 +36,11 @@ def swapped(draft, name, array):
     return array.swapaxes(1, 2) if heads else array
 
 
+def unrounded(draft, array, dtype):
+    """Numbers that round to these in the problem's type, for files that hold more digits than it."""
+    return array * (1 + 0.2 * UNIT[dtype] * draft.rng.uniform(-1, 1, array.shape))
+
+
 def write(draft, problem, folder):
     """Writes the problem's tensors as .npy; returns the options of `attend` that describe it."""
     options = ["--layout", draft.layout] if draft.layout != "bnhd" else []
@@ -43,10 +49,12 @@ def write(draft, problem, folder):
         tensor = getattr(problem, name)
         if tensor is None:
             continue
-        own = "<f4" if name == "dlse" and draft.dtype != "fp64" else NUMPY[draft.dtype]
-        held = draft.files.get(name, own)  # fp64 values need fp64 files
-        np.save(f"{folder}/{name}.npy", np.array(
-            swapped(draft, name, tensor.numpy()).astype(own if draft.dtype == "fp64" else held), order="C"))
+        dtype = "fp32" if name == "dlse" and draft.dtype != "fp64" else draft.dtype
+        held = draft.files.get(name, NUMPY[dtype]) if dtype != "fp64" else NUMPY[dtype]
+        array = swapped(draft, name, tensor.numpy())
+        if np.finfo(held).eps < UNIT[dtype]:
+            array = unrounded(draft, array, dtype)
+        np.save(f"{folder}/{name}.npy", np.array(array.astype(held), order="C"))
         options += [flag, f"{folder}/{name}.npy"]
     for name in ("cu_q", "cu_k"):
         offsets = getattr(problem, name)
@@ -84,9 +92,9 @@ class Run:
     def implementations(self, only):
         listing = subprocess.run([self.program, "list", "--json"], capture_output=True, text=True, check=True)
         found = {entry["name"]: entry for entry in json.loads(listing.stdout)}
-        unknown = set(only or ()) - set(found)
-        if unknown:
-            sys.exit(f"judge.py: --impl is {unknown.pop()}: pass one of {', '.join(found)}")
+        for name in only or ():
+            if name not in found:
+                raise ValueError(f"--impl is {name}: pass one of {', '.join(found)}")
         return [found[name] for name in (only or found)]
 
     def judge(self, index, entries):
@@ -150,7 +158,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="flashbook, or a program that answers `list --json` and `attend` as it does")
     parser.add_argument("--impl", action="append", help="judge this implementation only; may be repeated")
-    parser.add_argument("--count", type=int, default=problems.ALONE_AND_PAIRS + 90, help="problems (default %(default)s)")
+    parser.add_argument("--count", type=int, default=problems.ALONE_AND_PAIRS + 189, help="problems (default %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="number of the first problem (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the numbers (default %(default)s)")
     parser.add_argument("--keep", help="folder for the files of failures (default: a new one in the system's)")
@@ -158,7 +166,10 @@ def main():
     torch.set_num_threads(1)
     keep = arguments.keep or tempfile.mkdtemp(prefix="flashbook-judge-")
     run = Run(arguments.program, arguments.seed, keep)
-    entries = run.implementations(arguments.impl)
+    try:
+        entries = run.implementations(arguments.impl)
+    except ValueError as error:
+        parser.error(str(error))
     failures = sum(run.judge(i, entries) for i in range(arguments.first, arguments.first + arguments.count))
     run.report()
     if failures:

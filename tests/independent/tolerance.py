@@ -57,6 +57,7 @@ class Chain:
         self.p = torch.exp(self.log_p)
         self.z, self.has_sink = finite(terms.sink), torch.isfinite(terms.sink)
         self.p_sink = torch.where(self.has_sink, torch.exp(self.z - self.lse), torch.zeros_like(self.z))
+        self.lone = ((self.seen.sum(-1) == 1) & ~self.has_sink)[..., None]  # rows whose one key weighs exactly 1
         self.o = self.p @ self.v
         if problem.do is None:
             return
@@ -119,8 +120,7 @@ def worst_case(chain, arithmetic, rounding=True):
 
     # O = P V: P lies in [0, 1]; a lone key weighs exactly 1.
     p, lam = ch.p, lam[..., None]
-    lone = ((ch.seen.sum(-1) == 1) & ~ch.has_sink)[..., None]
-    e_p = torch.where(lone, torch.zeros_like(p), move(ch.log_p, eps + lam, 0).clamp(max=1))
+    e_p = torch.where(ch.lone, torch.zeros_like(p), move(ch.log_p, eps + lam, 0).clamp(max=1))
     b_o = ((u * p + e_p + g(n_k) * (p + e_p)) * (1 + 4 * u) + eta * ch.seen) @ ch.v.abs() + u * ch.o.abs() + eta
     any_seen = ch.seen.any(-1, keepdim=True)
     b_o = b_o * any_seen
@@ -180,6 +180,7 @@ def spread(chain, arithmetic, count, generator):
     each = 2 ** torch.rand(rows, generator=generator, dtype=torch.float64)
     odd = (torch.arange(count) % 2 == 1).reshape(count, 1, 1, 1, 1)
     a = torch.where(odd, one, each)
+    a = torch.where(ch.lone, torch.ones(()).double(), a)
     other = 3 - a                                   # what else is rounded need not share P's grid
     p, dp = ch.p, ch.dp if ch.problem.do is not None else None
     if arithmetic.materialised:
@@ -188,10 +189,11 @@ def spread(chain, arithmetic, count, generator):
         p = e / (e.sum(-1, keepdim=True) + ch.p_sink[..., None]).clamp(min=1e-300)
         dp = rho(dp, a) if dp is not None else None
     p_hat = rho(p, a)
-    o = rho(p_hat @ ch.v)
-    samples = {"o": o.transpose(2, 3)}
+    o = p_hat @ ch.v
+    samples = {"o": rho(o).transpose(2, 3)}
     if ch.problem.do is None:
         return samples
+    o = rho(o, other)  # where V hardly varies, all of a row rounds one way: on a grid of chance, sometimes
     d = (ch.do * o).sum(-1, keepdim=True) - ch.dlse[..., None]
     ds = torch.where(torch.arange(count).reshape(count, 1, 1, 1, 1) % 4 < 2, p, p_hat) * (dp - d)
     ds = rho(ds, a) if arithmetic.materialised else ds
