@@ -24,15 +24,17 @@ class Judged:
 
     def __str__(self):
         p = self.problem
-        sizes = f"B={p.q.shape[0]} N_q={p.q.shape[1]} N_k={p.k.shape[1]} H_q={p.q.shape[2]} H_kv={p.k.shape[2]}"
-        return (f"{p.dtype}, {sizes} d={p.q.shape[3]} d_v={p.v.shape[3]}, {self.draft.kind}, "
-                f"{', '.join(self.draft.options) or 'no option'}{f', {self.draft.poison}' if self.draft.poison else ''}")
+        (b, n_q, h_q, d), (n_k, h_kv, d_v) = p.q.shape, (*p.k.shape[1:3], p.v.shape[3])
+        options = list(self.draft.options) + [self.draft.poison] * bool(self.draft.poison)
+        return (f"{p.dtype}, B={b} N_q={n_q} N_k={n_k} H_q={h_q} H_kv={h_kv} d={d} d_v={d_v}, "
+                f"{self.draft.kind}, {', '.join(options) or 'no option'}")
 
     def undefined(self):
         """§4: what a sink of NaN or +∞ does to rows that see no key is not defined."""
         sinks, nothing = self.problem.sinks, self.terms.hidden.all(-1)
-        strange = torch.zeros(nothing.shape[1], dtype=torch.bool) if sinks is None else sinks.isnan() | (sinks == math.inf)
-        rows = nothing & strange[None, :, None] & self.terms.member
+        if sinks is None:
+            sinks = torch.zeros(nothing.shape[1])
+        rows = nothing & (sinks.isnan() | (sinks == math.inf))[None, :, None] & self.terms.member
         self.free = {"lse": rows, "o": rows.transpose(1, 2)[..., None].expand(self.outputs["o"].shape)}
 
     def overflows(self, arithmetic):
@@ -47,8 +49,8 @@ class Judged:
         """Bounds on elements, bounds without the 16-bit roundings, and simulated kernels; kept."""
         if a not in self.made:
             seed = torch.Generator().manual_seed(1)
-            gains = a.rounds and not self.draft.poison and (
-                not a.materialised or a.u * float(self.chain.s.abs().max() if self.chain.s.numel() else 0) < 0.1)
+            largest = float(self.chain.s.abs().max()) if self.chain.s.numel() else 0.0
+            gains = a.rounds and not self.draft.poison and not (a.materialised and a.u * largest > 0.1)
             self.made[a] = (tolerance.worst_case(self.chain, a),
                             tolerance.worst_case(self.chain, a, rounding=False) if gains else None,
                             tolerance.spread(self.chain, a, SAMPLES, seed) if gains else None)
@@ -80,28 +82,27 @@ class Judged:
         expected = np.float64 if dtype == "fp64" else np.float32 if name == "lse" else WRITTEN[dtype]
         if array.shape != shape or array.dtype != expected:
             return f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(expected)}{list(shape)}"
-        held = torch.tensor(array)
-        if dtype == "bf16" and name != "lse" and not torch.equal(held.bfloat16().float().nan_to_num(), held.nan_to_num()):
-            return f"{name} holds numbers that bf16 does not"
+        if dtype == "bf16" and name != "lse":
+            held = torch.tensor(array).nan_to_num()
+            if not torch.equal(held.bfloat16().float(), held):
+                return f"{name} holds numbers that bf16 does not"
         return None
 
     def elements(self, name, mine, theirs, bound, may_be_nan):
         """Every element: NaN where NaN is due, −∞ where the row is empty, else within the bound."""
-        with_inf = any(t is not None and t.isinf().any() for t in vars(self.problem).values()
-                       if isinstance(t, torch.Tensor) and t is not self.problem.bias) or "inf in bias" in str(self.draft.poison)
-        equal = mine == theirs
+        equal, numbers = mine == theirs, mine.isfinite() & theirs.isfinite()
         # NaN for NaN. Where an input was infinite, any number that is not finite will do for another.
-        wrong_nan = mine.isnan() != theirs.isnan() if not with_inf else mine.isfinite() != theirs.isfinite()
+        with_inf = "inf in" in str(self.draft.poison)
+        wrong_nan = mine.isfinite() != theirs.isfinite() if with_inf else mine.isnan() != theirs.isnan()
         empty = mine == -math.inf if name == "lse" else torch.zeros_like(equal)
         close = (mine - theirs).abs() <= bound
         if self.problem.dtype == "fp16":
             close |= (mine.abs() > 65504 * (1 - UNIT["fp16"])) & (theirs.abs() > 65000)  # may overflow
-        good = torch.where(mine.isfinite() & theirs.isfinite(), close, torch.where(empty, equal, ~wrong_nan))
+        good = torch.where(numbers, close, torch.where(empty, equal, ~wrong_nan))
         good |= self.free.get(name, torch.zeros_like(good))
         if may_be_nan is not None:
             good |= may_be_nan & mine.isfinite() & ~theirs.isfinite()
-        fraction = torch.where(mine.isfinite() & theirs.isfinite() & (bound > 0), (mine - theirs).abs() / bound,
-                               torch.zeros_like(bound))
+        fraction = torch.where(numbers & (bound > 0), (mine - theirs).abs() / bound, torch.zeros_like(bound))
         used = float(fraction.max()) if fraction.numel() else 0.0
         if good.all():
             return None, used
@@ -114,7 +115,7 @@ class Judged:
     def gains(self, name, error, noise, kernels):
         """⟨error, G⟩ / ⟨G, G⟩ over the tensor and over each row, against that of simulated kernels."""
         mine, largest, worst = self.outputs[name], 0.0, None
-        directions = [("all", mine)] + self.delta_directions(name)
+        directions = [("itself", mine)] + self.delta_directions(name)
         tests = [(what, g.reshape(1, -1), *(t.reshape(*front, 1, -1) for t, front in (
             (error, ()), (noise, ()), (kernels - mine, (SAMPLES,))))) for what, g in directions]
         if mine.dim() == 4 and name != "dbias":
@@ -128,12 +129,13 @@ class Judged:
             deviation = (project(k) ** 2).mean(0).sqrt()
             floor = (b * g.abs()).sum(-1) / size + tolerance.UNIT[self.problem.dtype] / math.sqrt(n)
             floor = floor + TINY[self.problem.dtype] * g.abs().sum(-1) / size
-            fraction = torch.where(size > 0, project(e).abs() / (floor + DEVIATIONS * deviation), torch.zeros_like(size))
+            limit = floor + DEVIATIONS * deviation
+            fraction = torch.where(size > 0, project(e).abs() / limit, torch.zeros_like(size))
             used = float(fraction.max())
             if not used <= 1 and worst is None:
-                at = int(fraction.argmax())
-                worst = (f"{name}: a systematic part of {float(project(e).reshape(-1)[at]):.3g} along {what} {at}, "
-                         f"where roundings leave {float(deviation.reshape(-1)[at]):.2g}")
+                at = tuple(int(i) for i in np.unravel_index(int(fraction.argmax()), fraction.shape))
+                worst = (f"{name}: a part of {float(project(e)[at]):.3g} of its error points along {what}"
+                         f"{f' {list(at)}' if what == 'row' else ''}, allowed {float(limit[at]):.2g}")
             largest = max(largest, used)
         return worst, largest
 
@@ -143,11 +145,12 @@ class Judged:
         if name not in ("dq", "dk"):
             return []
         wrong = -ch.scale * ch.delta[..., None] * ch.p * ch.h
-        return [("an error of Δ", (wrong @ ch.k).transpose(1, 2) if name == "dq" else ch.group_sum(wrong.mT @ ch.q))]
+        g = (wrong @ ch.k).transpose(1, 2) if name == "dq" else ch.group_sum(wrong.mT @ ch.q)
+        return [("an error of Δ", g)]
 
     def nan_may_reach(self, tile):
         """Name → elements that may be NaN too: §7's exception, for implementations that declare it."""
-        if tile is None or not self.draft.poison or self.problem.do is None and not self.outputs:
+        if tile is None or not self.draft.poison:
             return {}
         seen, touched = ~self.terms.hidden, self.touched()
         n_q, n_k = seen.shape[2:]
@@ -178,10 +181,12 @@ class Judged:
     def blocks(self, tile):
         """[row tiles, N_q] and [key tiles, N_k], 1 where a token is in a tile: tiles start with a member."""
         p = self.problem
+
         def one_side(n, offsets, size):
             label, labels = torch.zeros(n, dtype=torch.long), 0
             for start, end in zip(offsets, offsets[1:] + [n]):
                 label[start:end] = labels + torch.arange(end - start) // size
                 labels += -(-(end - start) // size)
-            return torch.nn.functional.one_hot(label, max(labels, 1)).T.double() if n else torch.zeros(1, 0).double()
-        return (one_side(p.q.shape[1], p.cu_q or [0], tile["rows"]), one_side(p.k.shape[1], p.cu_k or [0], tile["columns"]))
+            return (label == torch.arange(max(labels, 1))[:, None]).double()
+        return (one_side(p.q.shape[1], p.cu_q or [0], tile["rows"]),
+                one_side(p.k.shape[1], p.cu_k or [0], tile["columns"]))

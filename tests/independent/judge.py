@@ -76,7 +76,7 @@ def write(draft, problem, folder):
 
 
 def read(folder):
-    return {name[:-4]: np.load(f"{folder}/{name}") for name in sorted(os.listdir(folder)) if name.endswith(".npy")}
+    return {name[:-4]: np.load(f"{folder}/{name}") for name in sorted(os.listdir(folder))}
 
 
 class Run:
@@ -105,6 +105,7 @@ class Run:
         self.covered[draft.kind] += 1
         self.together[min(len(draft.options), 3)] += 1
         folder = f"{self.keep}/problem-{self.seed}-{index}"
+        shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         options = write(draft, problem, folder)
         judged = Judged(draft, problem, *attention(problem))
@@ -144,22 +145,25 @@ class Run:
         for name, count in self.covered.items():
             print(f"{name:16}{count:5}")
         print("options at a time: " + ", ".join(
-            f"{number}{' or more' if number == 3 else ''}: {count}" for number, count in sorted(self.together.items())))
+            f"{'3 or more' if n == 3 else n}: {count}" for n, count in sorted(self.together.items())))
         print(f"\n{'implementation':16}{'passed':>8}{'failed':>8}{'refused':>8}{'skipped':>8}")
         for name, tally in self.tally.items():
-            print(f"{name:16}" + "".join(f"{tally[what]:8}" for what in ("passed", "failed", "refused", "skipped")))
-        print("\nlargest fraction used of the bounds: elements; gains")
+            cells = (tally[what] for what in ("passed", "failed", "refused", "skipped"))
+            print(f"{name:16}" + "".join(f"{cell:8}" for cell in cells))
+        print("\nlargest fraction used of the bounds on elements, and (*) on gains")
         for (name, dtype) in dict.fromkeys(key[:2] for key in self.worst):
             cells = {key[2]: value for key, value in self.worst.items() if key[:2] == (name, dtype)}
-            print(f"{name:16}{dtype:6}" + "  ".join(f"{key} {value:.2f}" for key, value in sorted(cells.items())))
+            print(f"{name:16}{dtype:6}" + "  ".join(f"{key} {cells[key]:.2f}" for key in sorted(cells)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="flashbook, or a program that answers `list --json` and `attend` as it does")
+    parser.add_argument("--program", required=True,
+                        help="flashbook, or what answers `list --json` and `attend` as it does")
     parser.add_argument("--impl", action="append", help="judge this implementation only; may be repeated")
-    parser.add_argument("--count", type=int, default=problems.ALONE_AND_PAIRS + 189, help="problems (default %(default)s)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first problem (default %(default)s)")
+    parser.add_argument("--count", type=int, default=problems.ALONE_AND_PAIRS + 189,
+                        help="problems (default %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the numbers (default %(default)s)")
     parser.add_argument("--keep", help="folder for the files of failures (default: a new one in the system's)")
     arguments = parser.parse_args()
@@ -174,8 +178,7 @@ def main():
     run.report()
     if failures:
         sys.exit(f"{failures} faults; their files are in {keep}")
-    if not arguments.keep:
-        shutil.rmtree(keep)
+    shutil.rmtree(keep, ignore_errors=True)
 
 
 if __name__ == "__main__":

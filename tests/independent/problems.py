@@ -43,7 +43,6 @@ class Draft:
 
 def grouped_heads(t): t.group = t.pick([2, 3, 4])
 def other_d_v(t): t.d_v = t.pick([c for c in CHANNELS if c != t.d])
-def scale(t): t.fields["scale"] = f32(t.pick([0.0, -1.0, -0.37, 0.01, 1.0, 2.5, -1 / math.sqrt(t.d), float(t.normal())]))
 def soft_cap(t): t.fields["softcap"] = f32(t.pick([0.5, 1.0, 5.0, 30.0, 1e4]))
 def causal(t): t.fields["causal"] = True
 def top_left(t): t.fields["top_left"] = True
@@ -51,8 +50,16 @@ def d_lse(t): t.fields["dlse"] = True
 def bhnd(t): t.layout = "bhnd"
 def zero_size(t): t.zero = t.pick(["n_q", "n_k", "b"])
 def huge(t): t.kind = "huge"
-def mixed_files(t): t.files = {n: t.pick(["<f4", "<f8"]) for n in ("q", "k", "v", "do", "dlse", "bias", "alibi", "sinks")}
 def forward_only(t): t.forward_only = True
+
+
+def scale(t):
+    t.fields["scale"] = f32(t.pick([0.0, -1.0, -0.37, 0.01, 1.0, 2.5, -1 / math.sqrt(t.d), float(t.normal())]))
+
+
+def mixed_files(t):
+    names = "q", "k", "v", "do", "dlse", "bias", "alibi", "sinks"
+    t.files = {name: t.pick(["<f4", "<f8"]) for name in names}
 
 
 def bias(t):

@@ -101,7 +101,9 @@ def worst_case(chain, arithmetic, rounding=True):
     e_c = e_x
     if ch.cap:
         e_c = (ch.h + e_x / ch.cap).clamp(max=1) * e_x + (a.eps_tanh + 4 * v + w) * ch.c.abs()
-    e_s = e_c + 2 * v * (ch.c.abs() + ch.added) + w * (2 * ch.s.abs() + ch.c.abs() + ch.added) * bool(ch.added.any()) + w * ch.s.abs()
+    e_s = e_c + 2 * v * (ch.c.abs() + ch.added) + w * ch.s.abs()
+    if ch.added.any():                              # c + bias rests too, before ALiBi
+        e_s = e_s + w * (ch.s.abs() + ch.c.abs() + ch.added)
     rescales = 2 + n_k // 16
     off = (ch.s - ch.lse[..., None]).abs()
     eps = torch.where(ch.seen, e_s + 4 * v * (2 + off + ch.lse[..., None].abs()) + rescales * (a.eps_exp + 4 * v),
@@ -168,7 +170,7 @@ def rounder(dtype):
     return rho
 
 
-def spread(chain, arithmetic, count, generator):
+def spread(chain, arithmetic, count, generator, chance_grid=True):
     """count kernels that round where §8 says and nowhere else: name → [count, …the output's shape].
 
     A kernel holds P and dS at a scale of its own (e^(s − m) for the m it has then, say), which moves
@@ -189,11 +191,11 @@ def spread(chain, arithmetic, count, generator):
         p = e / (e.sum(-1, keepdim=True) + ch.p_sink[..., None]).clamp(min=1e-300)
         dp = rho(dp, a) if dp is not None else None
     p_hat = rho(p, a)
-    o = p_hat @ ch.v
-    samples = {"o": rho(o).transpose(2, 3)}
+    # Where V hardly varies all of a row's O rounds one way, up or down: seldom, or on a grid of chance.
+    o = rho(p_hat @ ch.v, other if chance_grid else 1.0)
+    samples = {"o": o.transpose(2, 3)}
     if ch.problem.do is None:
         return samples
-    o = rho(o, other)  # where V hardly varies, all of a row rounds one way: on a grid of chance, sometimes
     d = (ch.do * o).sum(-1, keepdim=True) - ch.dlse[..., None]
     ds = torch.where(torch.arange(count).reshape(count, 1, 1, 1, 1) % 4 < 2, p, p_hat) * (dp - d)
     ds = rho(ds, a) if arithmetic.materialised else ds
