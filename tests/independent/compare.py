@@ -72,7 +72,8 @@ class Judged:
             fault, fractions[name] = self.elements(name, mine, theirs, bounds[name], spread.get(name))
             faults += [fault] if fault else []
             if kernels and name in kernels and not fault:
-                fault, fractions[name + "*"] = self.gains(name, theirs - mine, noise[name], kernels[name])
+                fault, fractions[name + "*"] = self.gains(
+                    name, theirs - mine, noise[name], kernels[name], rows=not arithmetic.materialised)
                 faults += [fault] if fault else []
         return faults, fractions
 
@@ -83,7 +84,7 @@ class Judged:
         if array.shape != shape or array.dtype != expected:
             return f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(expected)}{list(shape)}"
         if dtype == "bf16" and name != "lse":
-            held = torch.tensor(array).nan_to_num()
+            held = tolerance.finite(torch.tensor(array))
             if not torch.equal(held.bfloat16().float(), held):
                 return f"{name} holds numbers that bf16 does not"
         return None
@@ -112,22 +113,23 @@ class Judged:
                 f"{abs(float(theirs[at] - mine[at])):.3g}, allowed {float(bound[at]):.3g}; "
                 f"{int((~good).sum())} of {good.numel()} elements are wrong"), used
 
-    def gains(self, name, error, noise, kernels):
+    def gains(self, name, error, noise, kernels, rows):
         """⟨error, G⟩ / ⟨G, G⟩ over the tensor and over each row, against that of simulated kernels."""
         mine, largest, worst = self.outputs[name], 0.0, None
         directions = [("itself", mine)] + self.delta_directions(name)
         tests = [(what, g.reshape(1, -1), *(t.reshape(*front, 1, -1) for t, front in (
             (error, ()), (noise, ()), (kernels - mine, (SAMPLES,))))) for what, g in directions]
-        if mine.dim() == 4 and name != "dbias":
+        if rows and mine.dim() == 4 and name != "dbias":  # stored scores of few keys scatter beyond any deviation
             tests.append(("row", mine, error, noise, kernels - mine))
         for what, g, e, b, k in tests:
             n = g.shape[-1]
             size = (g * g).sum(-1)
             if n < FEWEST or not size.numel():
                 continue
+            alike = (g**4).sum(-1).sqrt() / size  # 1/√n of n elements of one size
             project = lambda t: (t * g).sum(-1) / size
             deviation = (project(k) ** 2).mean(0).sqrt()
-            floor = (b * g.abs()).sum(-1) / size + tolerance.UNIT[self.problem.dtype] / math.sqrt(n)
+            floor = (b * g.abs()).sum(-1) / size + UNIT[self.problem.dtype] * alike
             floor = floor + TINY[self.problem.dtype] * g.abs().sum(-1) / size
             limit = floor + DEVIATIONS * deviation
             fraction = torch.where(size > 0, project(e).abs() / limit, torch.zeros_like(size))
@@ -165,8 +167,13 @@ class Judged:
         h_kv = self.problem.k.shape[2]
         keys = keys.reshape(keys.shape[0], h_kv, keys.shape[1] // h_kv, n_k).any(2)
         reach = {"o": rows, "dq": rows, "dk": keys, "dv": keys}
-        return {n: at.transpose(1, 2)[..., None].expand(self.outputs[n].shape)
-                for n, at in reach.items() if n in self.outputs}
+        reach = {n: at.transpose(1, 2)[..., None].expand(self.outputs[n].shape)
+                 for n, at in reach.items() if n in self.outputs}
+        if "dbias" in self.outputs:  # through D of those rows, as dsinks
+            reach["dbias"] = self.chain.bias_sum((rows[..., None] & seen).double()) > 0
+        if "dsinks" in self.outputs:
+            reach["dsinks"] = rows.any(-1).any(0)
+        return reach
 
     def touched(self):
         """Pairs with anything that is not finite in their rows, their keys or their scores."""
