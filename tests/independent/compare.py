@@ -129,7 +129,7 @@ class Judged:
             alike = (g**4).sum(-1).sqrt() / size  # 1/√n of n elements of one size
             project = lambda t: (t * g).sum(-1) / size
             deviation = (project(k) ** 2).mean(0).sqrt()
-            floor = (b * g.abs()).sum(-1) / size + UNIT[self.problem.dtype] * alike
+            floor = (b * g.abs()).sum(-1) / size + UNIT[self.problem.dtype] * (DEVIATIONS * 0.42 * alike).clamp(max=1)
             floor = floor + TINY[self.problem.dtype] * g.abs().sum(-1) / size
             limit = floor + DEVIATIONS * deviation
             fraction = torch.where(size > 0, project(e).abs() / limit, torch.zeros_like(size))
