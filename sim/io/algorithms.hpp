@@ -46,6 +46,8 @@ struct Schedule {
   Blocks blocks = default_blocks;
   Index splits = 1;            ///< runs of keys that a row's keys are cut into, a worker each
   bool includes_init = false;  ///< whether clearing the outputs beforehand is counted
+
+  bool operator==(const Schedule&) const = default;
 };
 
 struct RunOptions : Schedule {

@@ -63,7 +63,7 @@ std::vector<std::string_view> options_of(const AttentionProblem& problem) {
 
 std::optional<bool> should_refuse(std::string_view implementation, const AttentionProblem& problem,
                                   Pass pass) {
-  // "io.fa2[16x48]" is io.fa2 with other blocks.
+  // "io.fa2[16x48]" is io.fa2 with another schedule.
   const std::string_view family = implementation.substr(0, implementation.find('['));
   const auto row = std::find_if(table().begin(), table().end(), [&](const Row& candidate) {
     return candidate.implementation == family;

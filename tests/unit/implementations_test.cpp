@@ -18,7 +18,7 @@ using namespace conformance;
 Implementations tested() {
   Implementations all = implementations();
   for (const io::Blocks& blocks : {io::Blocks{7, 5}, io::Blocks{32, 1}})
-    all.push_back(std::make_unique<io::Fa2>(blocks));
+    all.push_back(std::make_unique<io::Blocked>("io.fa2", io::Schedule{blocks}));
   return all;
 }
 
