@@ -120,7 +120,8 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   check_lse_given(algorithm, problem, tensors.outputs);
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
-  if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
+  if (options.observer || nominal_flops(algorithm, problem) < worth_a_second_thread)
+    machine.max_workers = 1;
   RunOptions run_options = options;
   run_options.blocks = clamped(options.blocks, problem);
   algorithm.execute(machine, problem, tensors, run_options);

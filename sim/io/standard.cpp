@@ -161,7 +161,7 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head;
   const SoftmaxState start =
-      hbm_.sinks ? sink_state(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
+      hbm_.sinks ? state_of_part(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
   const bool writes_lse = hbm_.lse && !backward_;
   stream(m, [&](Range rows) {
     Tile S = sram.load(S_, pairs(m, h, rows)), lse = sram.allocate("LSE", rows.size(), 1);

@@ -1,0 +1,80 @@
+#include "sim/io/forward_steps.hpp"
+
+#include "sim/io/tile_math.hpp"
+
+namespace flashbook::io {
+
+SoftmaxState ForwardSteps::load_first_state(Sram& sram, Index head) const {
+  if (!hbm_.sinks) return {};
+  return state_of_part(sram.load_element(hbm_.sinks, 0, head, 0));
+}
+
+KeyValueTile ForwardSteps::load_keys(Sram& sram, const Member& member, Index head, Index j) const {
+  const Index kv_head = problem_.kv_head(head);
+  const Range keys = tile_of(j, options_.blocks.columns, member.n_k);
+  return {keys, sram.load(hbm_.k, key_rows(member, kv_head, keys, problem_->d)),
+          sram.load(hbm_.v, key_rows(member, kv_head, keys, problem_->d_v))};
+}
+
+RowTile ForwardSteps::start(Sram& sram, const QueryTile& tile, float slope,
+                            const SoftmaxState& state) const {
+  const Index B_r = tile.rows.size();
+  RowTile row = {tile,
+                 slope,
+                 load_queries(sram, tile),
+                 sram.allocate("O", B_r, problem_->d_v),
+                 sram.allocate("m", B_r, 1),
+                 sram.allocate("l", B_r, 1)};
+  row.O.setZero();
+  row.m.setConstant(state.m);
+  row.l.setConstant(state.l);
+  return row;
+}
+
+void ForwardSteps::take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const {
+  const auto& [member, h, rows] = row.at;
+  Tile S = sram.allocate("S", rows.size(), keys.keys.size());
+  sram.count_visited_tile();
+  scores_.compute(sram, {member, h, rows, keys.keys}, row.slope, row.Q, keys.K, S);
+  const SilencedKeys silenced(S, keys.V);
+
+  const bool observed = options_.observer != nullptr;
+  const Matrix<float> scores = observed ? Matrix<float>(S) : Matrix<float>();
+  Vector<float> alpha(rows.size());
+  update(sram, S, keys.V, row, alpha);
+  const Tile& P = S;
+  if (observed)
+    options_.observer({member, h, rows, keys.keys, scores, P, row.m, row.l, alpha, row.O});
+}
+
+void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
+  for (Index j = key_tiles.first; j < key_tiles.last; ++j) {
+    KeyValueTile keys = load_keys(sram, row.at.member, row.at.head, j);
+    take_in(sram, row, keys);
+  }
+}
+
+/// m, ℓ take in S;  α = exp(m_old − m);  P = exp(S − m), in S's place;  O = diag(α) O + P V.
+void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowTile& row,
+                          Vector<float>& alpha) const {
+  for (Index i = 0; i < S.rows(); ++i) {
+    alpha(i) = absorb(S.row(i).array(), row.m(i), row.l(i));
+    if (alpha(i) != 1) row.O.row(i) *= alpha(i);
+  }
+  Tile& P = S;
+  round_tile(P, problem_.dtype());
+  add_product(sram, row.O, P, V);
+}
+
+void ForwardSteps::divide_by_l(RowTile& row) {
+  for (Index i = 0; i < row.O.rows(); ++i)
+    if (row.l(i) != 0) row.O.row(i) /= row.l(i);
+}
+
+Tile& ForwardSteps::lse_in_place(RowTile& row) {
+  Tile& lse = row.m;
+  for (Index i = 0; i < lse.rows(); ++i) lse(i) = SoftmaxState{row.m(i), row.l(i)}.lse();
+  return lse;
+}
+
+}  // namespace flashbook::io
