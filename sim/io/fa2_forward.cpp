@@ -18,11 +18,12 @@ class Fa2Forward {
   void row_tile(Sram& sram, const QueryTile& tile) const {
     const auto& [member, h, rows] = tile;
     const float slope = steps_.load_slope(sram, member, h);
-    RowTile row = steps_.start(sram, tile, slope, steps_.load_first_state(sram, h));
+    RowTile row = {tile, slope, steps_.load_queries(sram, tile),
+                   steps_.start(sram, rows.size(), steps_.load_first_state(sram, h))};
     steps_.take_in(sram, row, steps_.key_tiles_of(tile));
-    ForwardSteps::divide_by_l(row);
-    sram.store(row.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(ForwardSteps::lse_in_place(row), hbm_.lse, query_rows(member, h, rows, 1));
+    row.state.divide_by_l();
+    sram.store(row.state.O, hbm_.o, query_rows(member, h, rows, d_v_));
+    sram.store(row.state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
   }
 
  private:
@@ -36,10 +37,8 @@ class Fa2Forward {
 void fa2_forward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
                  const RunOptions& options) {
   const Fa2Forward kernel(machine.hbm, problem, tensors, options);
-  const std::vector<QueryTile> tiles = query_tiles(problem, options.blocks.rows);
-  machine.launch(static_cast<Index>(tiles.size()), [&](Sram& sram, Index t) {
-    kernel.row_tile(sram, tiles[static_cast<std::size_t>(t)]);
-  });
+  launch_over(machine, query_tiles(problem, options.blocks.rows),
+              [&](Sram& sram, const QueryTile& tile) { kernel.row_tile(sram, tile); });
 }
 
 }  // namespace flashbook::io

@@ -4,6 +4,16 @@
 
 namespace flashbook::io {
 
+void RowState::divide_by_l() {
+  for (Index i = 0; i < O.rows(); ++i)
+    if (l(i) != 0) O.row(i) /= l(i);
+}
+
+Tile& RowState::lse_in_place() {
+  for (Index i = 0; i < m.rows(); ++i) m(i) = SoftmaxState{m(i), l(i)}.lse();
+  return m;
+}
+
 SoftmaxState ForwardSteps::load_first_state(Sram& sram, Index head) const {
   if (!hbm_.sinks) return {};
   return state_of_part(sram.load_element(hbm_.sinks, 0, head, 0));
@@ -16,19 +26,13 @@ KeyValueTile ForwardSteps::load_keys(Sram& sram, const Member& member, Index hea
           sram.load(hbm_.v, key_rows(member, kv_head, keys, problem_->d_v))};
 }
 
-RowTile ForwardSteps::start(Sram& sram, const QueryTile& tile, float slope,
-                            const SoftmaxState& state) const {
-  const Index B_r = tile.rows.size();
-  RowTile row = {tile,
-                 slope,
-                 load_queries(sram, tile),
-                 sram.allocate("O", B_r, problem_->d_v),
-                 sram.allocate("m", B_r, 1),
-                 sram.allocate("l", B_r, 1)};
-  row.O.setZero();
-  row.m.setConstant(state.m);
-  row.l.setConstant(state.l);
-  return row;
+RowState ForwardSteps::start(Sram& sram, Index rows, const SoftmaxState& first) const {
+  RowState state = {sram.allocate("O", rows, problem_->d_v), sram.allocate("m", rows, 1),
+                    sram.allocate("l", rows, 1)};
+  state.O.setZero();
+  state.m.setConstant(first.m);
+  state.l.setConstant(first.l);
+  return state;
 }
 
 void ForwardSteps::take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const {
@@ -41,10 +45,10 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const {
   const bool observed = options_.observer != nullptr;
   const Matrix<float> scores = observed ? Matrix<float>(S) : Matrix<float>();
   Vector<float> alpha(rows.size());
-  update(sram, S, keys.V, row, alpha);
+  update(sram, S, keys.V, row.state, alpha);
   const Tile& P = S;
-  if (observed)
-    options_.observer({member, h, rows, keys.keys, scores, P, row.m, row.l, alpha, row.O});
+  const auto& [O, m, l] = row.state;
+  if (observed) options_.observer({member, h, rows, keys.keys, scores, P, m, l, alpha, O});
 }
 
 void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
@@ -55,7 +59,7 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
 }
 
 /// m, ℓ take in S;  α = exp(m_old − m);  P = exp(S − m), in S's place;  O = diag(α) O + P V.
-void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowTile& row,
+void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row,
                           Vector<float>& alpha) const {
   for (Index i = 0; i < S.rows(); ++i) {
     alpha(i) = absorb(S.row(i).array(), row.m(i), row.l(i));
@@ -64,17 +68,6 @@ void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowTile& row,
   Tile& P = S;
   round_tile(P, problem_.dtype());
   add_product(sram, row.O, P, V);
-}
-
-void ForwardSteps::divide_by_l(RowTile& row) {
-  for (Index i = 0; i < row.O.rows(); ++i)
-    if (row.l(i) != 0) row.O.row(i) /= row.l(i);
-}
-
-Tile& ForwardSteps::lse_in_place(RowTile& row) {
-  Tile& lse = row.m;
-  for (Index i = 0; i < lse.rows(); ++i) lse(i) = SoftmaxState{row.m(i), row.l(i)}.lse();
-  return lse;
 }
 
 }  // namespace flashbook::io

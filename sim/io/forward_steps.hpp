@@ -7,13 +7,23 @@
 /// tiles, and in what returns to HBM between two of them.
 namespace flashbook::io {
 
+/// The online softmax of a tile's rows.
+struct RowState {
+  Tile O;     ///< [B_r, d_v], not divided by ℓ
+  Tile m, l;  ///< [B_r]
+
+  /// O = diag(ℓ)⁻¹ O. A row that has seen no key has ℓ = 0 and O = 0.
+  void divide_by_l();
+  /// m + ln ℓ, in m's place.
+  Tile& lse_in_place();
+};
+
 /// What a worker holds of one row tile while it takes in keys.
 struct RowTile {
   QueryTile at;
   float slope;  ///< ALiBi's
   Tile Q;       ///< [B_r, d]
-  Tile O;       ///< [B_r, d_v], not divided by ℓ
-  Tile m, l;    ///< [B_r]
+  RowState state;
 };
 
 /// One key tile and its values.
@@ -49,21 +59,16 @@ class ForwardSteps {
   /// Key tile j, as one query head reads it.
   KeyValueTile load_keys(Sram& sram, const Member& member, Index head, Index j) const;
 
-  /// Q_i from HBM;  O = 0;  m and ℓ of `state`.
-  RowTile start(Sram& sram, const QueryTile& tile, float slope, const SoftmaxState& state) const;
+  /// O = 0;  m and ℓ of `first` in every row.
+  RowState start(Sram& sram, Index rows, const SoftmaxState& first) const;
 
   /// S = scale · Q Kᵀ, capped, biased and masked;  m, ℓ take in S;  O = diag(α) O + P V.
   void take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const;
   /// Likewise the key tiles [first, last) from HBM, one after the other.
   void take_in(Sram& sram, RowTile& row, Range key_tiles) const;
 
-  /// O = diag(ℓ)⁻¹ O. A row that has seen no key has ℓ = 0 and O = 0.
-  static void divide_by_l(RowTile& row);
-  /// m + ln ℓ, in m's place.
-  static Tile& lse_in_place(RowTile& row);
-
  private:
-  void update(Sram& sram, Tile& S, const Tile& V, RowTile& row, Vector<float>& alpha) const;
+  void update(Sram& sram, Tile& S, const Tile& V, RowState& row, Vector<float>& alpha) const;
 
   const AttentionProblem& problem_;
   const RunOptions& options_;

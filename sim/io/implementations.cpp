@@ -8,7 +8,11 @@ namespace flashbook::io {
 namespace {
 
 constexpr std::array all_pairs = {
+    // name; forward, backward; schedule
     BlockedPair{"io.fa2", "fa2_forward", "three_kernel_backward"},
+    BlockedPair{"io.fa1", "fa1_forward_lse", "three_kernel_backward"},
+    BlockedPair{"io.fa1_shipped", "fa1_forward_shipped", "three_kernel_backward"},
+    BlockedPair{"io.split_kv", "split_kv_decode", "", {.splits = 3}},
 };
 
 const BlockedPair& pair_called(std::string_view name) {
@@ -62,8 +66,7 @@ Support Blocked::supports_forward(const AttentionProblem& problem) const {
 
 Support Blocked::supports_backward(const AttentionProblem& problem) const {
   if (backward_ == nullptr)
-    return Support::no(std::string(pair_.forward) +
-                       " has no backward pass: take another implementation, such as io.fa2");
+    return Support::no("decode has no backward pass: take another implementation, such as io.fa2");
   return supports(problem);
 }
 

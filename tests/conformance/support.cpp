@@ -10,6 +10,8 @@ struct Row {
   std::vector<std::string_view> refused_forward, refused_backward;  // options of options_of
 };
 
+const std::vector<std::string_view> every_dtype = {"fp16", "bf16", "fp32", "fp64"};
+
 /// The support table.
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
@@ -17,6 +19,9 @@ const std::vector<Row>& table() {
       {"standard", {}, {}},
       {"io.standard", {"fp64"}, {"fp64"}},
       {"io.fa2", {"fp64"}, {"fp64"}},
+      {"io.fa1", {"fp64"}, {"fp64"}},
+      {"io.fa1_shipped", {"fp64"}, {"fp64"}},
+      {"io.split_kv", {"fp64"}, every_dtype},
   };
   return rows;
 }
