@@ -1,4 +1,6 @@
 // What the blocked forward passes share, and where they differ: FA1's two, FA2's and split keys.
+#include <doctest/doctest.h>
+
 #include "io_runs.hpp"
 
 using namespace flashbook;
