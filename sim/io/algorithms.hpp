@@ -59,7 +59,8 @@ struct RunOptions : Schedule {
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
 /// each key tile, or each in a kernel of its own.
 struct Streams {
-  bool keys, queries;
+  bool keys = false, queries = false;
+  bool results = false;  ///< the queries' O (or dQ) comes and goes with them, in fp32
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.
@@ -93,7 +94,7 @@ void check_runs(const Algorithm& algorithm, const AttentionProblem& problem,
                 const Schedule& schedule);
 
 /// Blocks cut down to the problem: larger ones change nothing.
-Blocks clamped(const Blocks& blocks, const AttentionProblem& problem);
+Blocks clamped(const Blocks& asked, const AttentionProblem& problem);
 
 /// Runs an algorithm on real tensors and reports what its copies counted, which depends on the
 /// problem and the options alone. Slack tokens are written, and not counted.
