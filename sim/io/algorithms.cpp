@@ -18,7 +18,7 @@ namespace flashbook::io {
 namespace {
 
 constexpr Streams nothing = {}, keys = {.keys = true}, both = {.keys = true, .queries = true};
-constexpr Streams queries_and_results = {.queries = true, .results = true};
+constexpr Streams queries_and_sums = {.queries = true, .sums = true};
 constexpr Takes no_choice = {}, blocks = {.blocks = true};
 constexpr Takes blocks_splits = {.blocks = true, .splits = true};
 constexpr Takes blocks_init = {.blocks = true, .init = true};
@@ -39,13 +39,13 @@ constexpr std::array all_algorithms = {
               false, blocks, true, keys,
               fa2_forward, count_fa2_forward, fa2_forward_footprint},
     Algorithm{"fa1_forward", "FlashAttention as published (FA1 Alg. 2)",
-              false, blocks_init, false, queries_and_results,
+              false, blocks_init, false, queries_and_sums,
               fa1_forward, count_fa1_forward, fa1_forward_footprint},
     Algorithm{"fa1_forward_lse", "the same, writing the LSE that a backward pass reads",
-              false, blocks_init, true, queries_and_results,
+              false, blocks_init, true, queries_and_sums,
               fa1_forward_lse, count_fa1_forward_lse, fa1_forward_footprint},
     Algorithm{"fa1_forward_shipped", "FlashAttention in the first release's loop order",
-              false, blocks, true, queries_and_results,
+              false, blocks, true, queries_and_sums,
               fa1_forward_shipped, count_fa1_forward_shipped, fa1_forward_footprint},
     Algorithm{"split_kv_decode", "flash-decoding: keys split among workers, then combined",
               false, blocks_splits, true, keys,

@@ -59,8 +59,9 @@ struct RunOptions : Schedule {
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
 /// each key tile, or each in a kernel of its own.
 struct Streams {
-  bool keys = false, queries = false;
-  bool results = false;  ///< the queries' O (or dQ) comes and goes with them, in fp32
+  bool keys = false;     ///< K and V
+  bool queries = false;  ///< Q; backward dO too
+  bool sums = false;     ///< fp32 sums over the keys, of O or dQ: read and written again
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.

@@ -27,20 +27,19 @@ std::vector<Index> sizes(Index n) {
   return tried;
 }
 
-/// Bytes that what streams cannot move in less with these blocks: K and V; Q, and dO backward; O or
-/// dQ. A tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c; of the
-/// results, a row's first and last visit may move less than 4 bytes in and out.
+/// Bytes that what streams cannot move in less with these blocks. A tile covers B_r · B_c pairs at
+/// most, so C ≥ pairs / B_r and R ≥ pairs / B_c; a row's first and last visit may spare its sums.
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
-  const double e = static_cast<double>(bytes_of(problem.dtype()));
-  const double d = static_cast<double>(problem->d), d_v = static_cast<double>(problem->d_v);
-  const double N = static_cast<double>(problem->batch * problem->n_q);
+  const Streams& streams = algorithm.streams;
+  const auto d = static_cast<double>(problem->d), d_v = static_cast<double>(problem->d_v);
+  const auto e = static_cast<double>(bytes_of(problem.dtype()));
+  const auto N = static_cast<double>(problem->batch * problem->n_q);
   const double C = pairs / static_cast<double>(b.rows), R = pairs / static_cast<double>(b.columns);
   double bytes = 0;
-  if (algorithm.streams.keys) bytes += C * (d + d_v) * e;
-  if (algorithm.streams.queries) bytes += R * (algorithm.backward ? d + d_v : d) * e;
-  if (algorithm.streams.results)
-    bytes += std::max(0., R - 2 * N) * (algorithm.backward ? d : d_v) * (4 + 4);
+  if (streams.keys) bytes += C * (d + d_v) * e;
+  if (streams.queries) bytes += R * (algorithm.backward ? d + d_v : d) * e;
+  if (streams.sums) bytes += std::max(0., R - 2 * N) * (algorithm.backward ? d : d_v) * (4 + 4);
   return static_cast<double>(problem->heads_q) * bytes;
 }
 
@@ -52,43 +51,6 @@ double all_visible_pairs(const AttentionProblem& problem) {
   for (Index b = 0; b < problem->members; ++b) pairs += visible_pairs(problem, problem.member(b));
   return pairs;
 }
-
-std::vector<Blocks> fitting_blocks(const Algorithm& algorithm, const AttentionProblem& problem,
-                                   Index sram_bytes) {
-  std::vector<Blocks> fitting;
-  for (const Index rows : sizes(problem->n_q))
-    for (const Index columns : sizes(problem->n_k))
-      if (algorithm.footprint(problem, {rows, columns}) <= sram_bytes)
-        fitting.push_back({rows, columns});
-  return fitting;
-}
-
-/// The best blocks considered so far.
-class Choice {
- public:
-  Choice(const Algorithm& algorithm, const AttentionProblem& problem, const Schedule& schedule)
-      : algorithm_(algorithm), problem_(problem), best_(schedule) {}
-
-  /// Of blocks that move as many bytes, the larger tiles are better, and then the first.
-  void consider(const Blocks& blocks) {
-    Schedule schedule = best_;
-    schedule.blocks = blocks;
-    const Report report = closed_form(algorithm_, problem_, schedule);
-    const Index bytes = report.bytes_read() + report.bytes_written();
-    if (std::pair(bytes, report.visited_tiles) >= std::pair(bytes_, tiles_)) return;
-    bytes_ = bytes;
-    tiles_ = report.visited_tiles;
-    best_ = schedule;
-  }
-  Index bytes() const { return bytes_; }
-  const Blocks& blocks() const { return best_.blocks; }
-
- private:
-  const Algorithm& algorithm_;
-  const AttentionProblem& problem_;
-  Schedule best_;
-  Index bytes_ = std::numeric_limits<Index>::max(), tiles_ = bytes_;
-};
 
 [[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
                          Index sram_bytes) {
@@ -110,20 +72,25 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   check_runs(algorithm, problem, schedule);
   if (algorithm.footprint(problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
-  const std::vector<Blocks> fitting = fitting_blocks(algorithm, problem, sram_bytes);
+  Blocks best = {1, 1};
+  Index fewest = std::numeric_limits<Index>::max(), fewest_tiles = fewest;
   const double pairs = all_visible_pairs(problem);
-  const auto least = [&](const Blocks& blocks) {
-    return least_bytes(algorithm, problem, pairs, blocks);
-  };
-  // The most promising first: what moves few bytes rules out most of the others unseen.
-  const Blocks first =
-      *std::min_element(fitting.begin(), fitting.end(),
-                        [&](const Blocks& a, const Blocks& b) { return least(a) < least(b); });
-  Choice best(algorithm, problem, schedule);
-  best.consider(first);
-  for (const Blocks& blocks : fitting)
-    if (least(blocks) <= static_cast<double>(best.bytes())) best.consider(blocks);
-  return best.blocks();
+  for (const Index rows : sizes(problem->n_q))
+    for (const Index columns : sizes(problem->n_k)) {
+      schedule.blocks = {rows, columns};
+      if (algorithm.footprint(problem, schedule.blocks) > sram_bytes) continue;
+      if (least_bytes(algorithm, problem, pairs, schedule.blocks) > static_cast<double>(fewest))
+        continue;
+      const Report report = closed_form(algorithm, problem, schedule);
+      const Index bytes = report.bytes_read() + report.bytes_written();
+      // Of blocks that move as many bytes, the larger tiles.
+      if (std::pair(bytes, report.visited_tiles) < std::pair(fewest, fewest_tiles)) {
+        fewest = bytes;
+        fewest_tiles = report.visited_tiles;
+        best = schedule.blocks;
+      }
+    }
+  return best;
 }
 
 Blocks paper_blocks(const AttentionProblem& problem, Index sram_bytes) {
