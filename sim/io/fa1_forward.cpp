@@ -126,8 +126,7 @@ class Shipped : public Fa1Forward {
     }
     RowState state = {sram.load(O_partial_, O_of(tile)), sram.load(hbm_.lse, vector_of(tile)),
                       sram.allocate("l", tile.rows.size(), 1)};
-    auto& [O, lse, l] = state;
-    for (Index i = 0; i < l.rows(); ++i) l(i) = state_of_part(lse(i)).l;
+    state.l.setOnes();  // all of ℓ is in the LSE; of an empty row, e^(−∞) cancels it
     return {tile, slope, std::move(Q), std::move(state)};
   }
 
