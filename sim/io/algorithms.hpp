@@ -30,7 +30,7 @@ struct RunTensors {
   Gradients gradients;
 };
 
-/// One step of the FA2 forward: what one row tile holds after it has taken in one key tile.
+/// One step of a blocked forward pass: what a row tile holds after it has taken in one key tile.
 struct TileStep {
   Member member;
   Index query_head;
@@ -46,11 +46,13 @@ struct Schedule {
   Blocks blocks = default_blocks;
   Index splits = 1;            ///< runs of keys that a row's keys are cut into, a worker each
   bool includes_init = false;  ///< whether clearing the outputs beforehand is counted
+
+  bool operator==(const Schedule&) const = default;
 };
 
 struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
-  /// Called after every tile of fa2_forward; tiles then run one by one, in order.
+  /// Called after every tile of a blocked forward pass; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
   Listener* listener = nullptr;  ///< hears of every move, tile and product; tasks then run in order
 };
@@ -58,7 +60,9 @@ struct RunOptions : Schedule {
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
 /// each key tile, or each in a kernel of its own.
 struct Streams {
-  bool keys, queries;
+  bool keys = false;     ///< K and V
+  bool queries = false;  ///< Q; backward dO too
+  bool sums = false;     ///< fp32 sums over the keys, of O or dQ: read and written again
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.
@@ -92,7 +96,7 @@ void check_runs(const Algorithm& algorithm, const AttentionProblem& problem,
                 const Schedule& schedule);
 
 /// Blocks cut down to the problem: larger ones change nothing.
-Blocks clamped(const Blocks& blocks, const AttentionProblem& problem);
+Blocks clamped(const Blocks& asked, const AttentionProblem& problem);
 
 /// Runs an algorithm on real tensors and reports what its copies counted, which depends on the
 /// problem and the options alone. Slack tokens are written, and not counted.
