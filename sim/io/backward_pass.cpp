@@ -17,6 +17,7 @@ Tile BackwardPass::load_lse(Sram& sram, const QueryTile& tile) const {
 }
 
 QuerySide BackwardPass::load_queries(Sram& sram, const QueryTile& tile) const {
+  if (!delta_) return load_queries_and_o(sram, tile);
   const auto& [member, head, rows] = tile;
   return {sram.load(hbm_.q, query_rows(member, head, rows, problem_->d)),
           sram.load(hbm_.grad_o, query_rows(member, head, rows, problem_->d_v)),

@@ -40,6 +40,9 @@ struct KeyPass {
   std::vector<float> slopes;  ///< ALiBi's, of the heads of the group
 };
 
+/// Where D of all rows lies: a kernel leaves it in HBM, or every visit computes it again.
+enum class Delta { in_hbm, on_chip };
+
 class BackwardPass {
  public:
   virtual ~BackwardPass() = default;
@@ -48,19 +51,20 @@ class BackwardPass {
 
  protected:
   BackwardPass(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
-               const Blocks& blocks)
+               const Blocks& blocks, Delta delta)
       : problem_(problem),
         blocks_(blocks),
         hbm_(bind_backward(hbm, problem, tensors)),
-        scores_(problem, hbm_) {}
+        scores_(problem, hbm_),
+        delta_(delta == Delta::in_hbm ? add_rows(hbm, "delta", Kind::vector, 1) : Tensor{}) {}
 
   /// A workspace of an fp32 number, or `columns` of them, a query row: [B, H_q, N_q, columns].
   Tensor add_rows(Hbm& hbm, const char* name, Kind kind, Index columns) const;
 
   virtual Tile load_lse(Sram& sram, const QueryTile& tile) const;
-  /// Q, dO, LSE and the D that lies in HBM.
-  virtual QuerySide load_queries(Sram& sram, const QueryTile& tile) const;
-  /// Q, dO, LSE and O, from which D is computed on chip.
+  /// Q, dO, LSE and D.
+  QuerySide load_queries(Sram& sram, const QueryTile& tile) const;
+  /// The same with D computed on chip, from O, which stays.
   QuerySide load_queries_and_o(Sram& sram, const QueryTile& tile) const;
   KeySide load_keys(Sram& sram, const KeyTile& tile) const;
 
@@ -103,7 +107,7 @@ class BackwardPass {
   const Blocks blocks_;
   const Tensors hbm_;
   const ScoreRule scores_;
-  Tensor delta_;  ///< D = Δ − dLSE, [B, H_q, N_q], if it is kept
+  const Tensor delta_;  ///< D = Δ − dLSE, [B, H_q, N_q]; absent if it stays on chip
 
  private:
   std::vector<QueryTile> rows_that_see(const KeyTile& tile) const;

@@ -9,9 +9,7 @@ class ThreeKernels : public BackwardPass {
  public:
   ThreeKernels(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
                const Blocks& blocks)
-      : BackwardPass(hbm, problem, tensors, blocks) {
-    delta_ = add_rows(hbm, "delta", Kind::vector, 1);
-  }
+      : BackwardPass(hbm, problem, tensors, blocks, Delta::in_hbm) {}
 
   void run(Machine& machine) const {
     launch_delta(machine);

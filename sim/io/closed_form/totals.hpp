@@ -9,7 +9,7 @@ namespace flashbook::io {
 struct Totals {
   Index n_q = 0, n_k = 0, pairs = 0;   ///< Σ N_q, Σ N_k, Σ N_q N_k
   Index row_tiles = 0, key_tiles = 0;  ///< Σ T_r, Σ T_c
-  Visits visited;                      ///< Σ R, C, V; shapes of all members
+  Visits visited;                      ///< Σ of theirs; shapes of all members
   Index members = 0;
 };
 
@@ -30,6 +30,9 @@ class TrafficTable {
   void matrix(const char* name, Index reads, Index writes = 0) {
     add(name, Kind::matrix, bytes_, reads, writes);
   }
+  void fp32_matrix(const char* name, Index reads, Index writes, Index atomic_updates = 0) {
+    add(name, Kind::matrix, 4, reads, writes, atomic_updates);
+  }
   /// In the problem's dtype.
   void vector(const char* name, Index reads, Index writes = 0) {
     add(name, Kind::vector, bytes_, reads, writes);
@@ -39,9 +42,10 @@ class TrafficTable {
   }
 
  private:
-  void add(const char* name, Kind kind, Index bytes, Index reads, Index writes) {
-    if (reads != 0 || writes != 0)
-      report_.tensors.push_back({name, kind, bytes, {reads, writes, 0}});
+  void add(const char* name, Kind kind, Index bytes, Index reads, Index writes,
+           Index atomic_updates = 0) {
+    const Counts counts = {reads, writes, atomic_updates};
+    if (counts != Counts{}) report_.tensors.push_back({name, kind, bytes, counts});
   }
 
   Index bytes_;
