@@ -264,9 +264,10 @@ TEST_CASE("FLOPs: 4N²d forward, 14N²d executed and 10N²d nominal backward, ha
 
 TEST_CASE("best blocks: they run in the SRAM given, and no other blocks move fewer bytes") {
   for (const bool causal : {false, true})
-    for (const char* name : {"fa2_forward", "three_kernel_backward"}) {
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!algorithm.takes.blocks) continue;
+      CAPTURE(std::string(algorithm.name));
       const AttentionProblem problem = square(40, 4, causal);
-      const Algorithm& algorithm = find_algorithm(name);
       const Index sram = 3000;
       RunOptions options;
       options.sram_bytes = sram;
