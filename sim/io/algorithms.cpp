@@ -19,8 +19,9 @@
 namespace flashbook::io {
 namespace {
 
-constexpr Streams nothing = {false, false}, keys = {true, false}, queries = {false, true},
-                  both = {true, true};
+constexpr Streams nothing = {}, keys = {.keys = true}, both = {.keys = true, .queries = true},
+                  queries_and_sums = {.queries = true, .sums = true},
+                  queries_o_and_sums = {.queries = true, .o = true, .sums = true};
 constexpr Takes no_choice = {}, blocks = {.blocks = true},
                 blocks_and_init = {.blocks = true, .init = true};
 
@@ -40,16 +41,16 @@ constexpr std::array all_algorithms = {
               false, blocks, true, keys,
               fa2_forward, count_fa2_forward, fa2_forward_footprint},
     Algorithm{"fa1_backward", "FlashAttention's backward pass, literal (FA1 Alg. 4)",
-              true, blocks_and_init, false, queries,
+              true, blocks_and_init, false, queries_o_and_sums,
               fa1_backward, count_fa1_backward, fa1_backward_footprint},
     Algorithm{"fa1_backward_shipped", "the same in the loop order of its first release",
-              true, blocks, false, queries,
+              true, blocks, false, queries_and_sums,
               fa1_backward_shipped, count_fa1_backward_shipped, fa2_backward_footprint},
     Algorithm{"fa2_backward", "FlashAttention-2's backward pass, literal (FA2 Alg. 2)",
-              true, blocks, false, queries,
+              true, blocks, false, queries_o_and_sums,
               fa2_backward, count_fa2_backward, fa2_backward_footprint},
     Algorithm{"fused_backward", "backward in one pass over S, dQ added atomically",
-              true, blocks, false, queries,
+              true, blocks, false, queries_and_sums,
               fused_backward, count_fused_backward, fused_backward_footprint},
     Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ",
               true, blocks, false, both,

@@ -56,11 +56,13 @@ struct RunOptions : Schedule {
   std::function<void(const TileStep&)> observer = nullptr;
 };
 
-/// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
-/// each key tile, or each in a kernel of its own. Then K and V (or Q and dO) are read at every
-/// visit.
+/// What is read at every visit of a tile, streaming past what stays: the keys past each row tile,
+/// the queries past each key tile, or each in a kernel of its own.
 struct Streams {
-  bool keys, queries;
+  bool keys = false;     ///< K and V
+  bool queries = false;  ///< Q and O, or Q and dO
+  bool o = false;        ///< O too
+  bool sums = false;     ///< dQ's partial sums, in fp32; written too, but for one visit of each row
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.

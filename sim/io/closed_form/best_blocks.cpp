@@ -27,14 +27,21 @@ std::vector<Index> sizes(Index n) {
   return tried;
 }
 
-/// Bytes that what streams (K and V, or Q and O or dO) cannot be read in less with these blocks: a
-/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
+/// Bytes that what streams cannot be moved in less with these blocks: a tile covers B_r · B_c pairs
+/// at most, so C ≥ pairs / B_r and R ≥ pairs / B_c. Of R visits of a row one may spare its sum.
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
-  const double a_row = static_cast<double>((problem->d + problem->d_v) * bytes_of(problem.dtype()));
-  const double rereads = (algorithm.streams.keys ? 1 / static_cast<double>(b.rows) : 0) +
-                         (algorithm.streams.queries ? 1 / static_cast<double>(b.columns) : 0);
-  return static_cast<double>(problem->heads_q) * pairs * a_row * rereads;
+  const auto d = static_cast<double>(problem->d), d_v = static_cast<double>(problem->d_v);
+  const auto element = static_cast<double>(bytes_of(problem.dtype()));
+  const double C = pairs / static_cast<double>(b.rows), R = pairs / static_cast<double>(b.columns);
+  const auto N = static_cast<double>(problem->batch * problem->n_q);
+  const Streams& streams = algorithm.streams;
+  double bytes = 0;
+  if (streams.keys) bytes += C * (d + d_v) * element;
+  if (streams.queries) bytes += R * (d + d_v) * element;
+  if (streams.o) bytes += R * d_v * element;
+  if (streams.sums) bytes += std::max(0., R - N) * d * 2 * sizeof(float);
+  return static_cast<double>(problem->heads_q) * bytes;
 }
 
 double all_visible_pairs(const AttentionProblem& problem) {
