@@ -3,6 +3,14 @@
 #include "sim/io/online_softmax.hpp"
 
 namespace flashbook::io {
+namespace {
+
+/// D = rowsum(dO ∘ O). An empty row's O is wholly 0 and its Δ is 0, whatever dO holds.
+void row_dots(const Tile& dO, const Tile& O, Tile& D) {
+  for (Index i = 0; i < D.rows(); ++i) D(i) = O.row(i).isZero(0) ? 0 : O.row(i).dot(dO.row(i));
+}
+
+}  // namespace
 
 Tensor BackwardPass::add_rows(Hbm& hbm, const char* name, Kind kind, Index columns) const {
   return hbm.add_workspace(name, kind, DType::fp32,
@@ -142,11 +150,6 @@ std::vector<QueryTile> BackwardPass::rows_that_see(const KeyTile& tile) const {
 }
 
 // ---- Δ: D_i = Σ_k dO_ik O_ik − dLSE_i, and dSink = −Σ_i P_z,i D_i with P_z = e^(z − LSE)
-
-void BackwardPass::row_dots(const Tile& dO, const Tile& O, Tile& D) const {
-  // An empty row's O is wholly 0 and its Δ is 0, whatever dO holds.
-  for (Index i = 0; i < D.rows(); ++i) D(i) = O.row(i).isZero(0) ? 0 : O.row(i).dot(dO.row(i));
-}
 
 void BackwardPass::launch_delta(Machine& machine) const {
   machine.launch(problem_->heads_q,

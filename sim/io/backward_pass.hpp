@@ -43,6 +43,7 @@ struct KeyPass {
 /// Where D of all rows lies: a kernel leaves it in HBM, or every visit computes it again.
 enum class Delta { in_hbm, on_chip };
 
+/// Base of the backward passes in blocks: each lists its kernels in the order they are launched.
 class BackwardPass {
  public:
   virtual ~BackwardPass() = default;
@@ -81,11 +82,11 @@ class BackwardPass {
   /// lives, K is fit for dX K.
   ScoreGradient visit(Sram& sram, KeyPass& pass, const QueryTile& tile, QuerySide& queries) const;
   void finish(Sram& sram, KeyPass& pass) const;
-  /// start, then visit(row tile, pass) for every row tile of the group that sees the keys, finish.
-  template <class Visit>
-  void stream_queries(Sram& sram, const KeyTile& tile, const Visit& visit) const {
+  /// start, then each(row tile, pass) for every row tile of the group that sees the keys, finish.
+  template <class Each>
+  void stream_queries(Sram& sram, const KeyTile& tile, const Each& each) const {
     KeyPass pass = start(sram, tile);
-    for (const QueryTile& rows : rows_that_see(tile)) visit(rows, pass);
+    for (const QueryTile& rows : rows_that_see(tile)) each(rows, pass);
     finish(sram, pass);
   }
 
@@ -111,7 +112,6 @@ class BackwardPass {
 
  private:
   std::vector<QueryTile> rows_that_see(const KeyTile& tile) const;
-  void row_dots(const Tile& dO, const Tile& O, Tile& D) const;
   void delta_kernel(Sram& sram, Index head, Tensor kept) const;
   float delta_tile(Sram& sram, const QueryTile& tile, float sink, Tensor kept) const;
   void bias_kernel(Sram& sram, const BiasTile& tile) const;
