@@ -52,16 +52,19 @@ struct Schedule {
 
 struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
+  /// Every result repeats bit for bit, also where additions would else come in any order.
+  bool deterministic = false;
   /// Called after every tile of a blocked forward pass; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
   Listener* listener = nullptr;  ///< hears of every move, tile and product; tasks then run in order
 };
 
-/// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
-/// each key tile, or each in a kernel of its own.
+/// What is read at every visit of a tile, streaming past what stays: the keys past each row tile,
+/// the queries past each key tile, or each in a kernel of its own.
 struct Streams {
   bool keys = false;     ///< K and V
   bool queries = false;  ///< Q; backward dO too
+  bool o = false;        ///< O, backward
   bool sums = false;     ///< fp32 sums over the keys, of O or dQ: read and written again
 };
 

@@ -39,6 +39,7 @@ double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, 
   double bytes = 0;
   if (streams.keys) bytes += C * (d + d_v) * e;
   if (streams.queries) bytes += R * (algorithm.backward ? d + d_v : d) * e;
+  if (streams.o) bytes += R * d_v * e;
   if (streams.sums) bytes += std::max(0., R - 2 * N) * (algorithm.backward ? d : d_v) * (4 + 4);
   return static_cast<double>(problem->heads_q) * bytes;
 }
