@@ -25,6 +25,14 @@ TEST_CASE("tour: steps, counts, draws and verifies") {
 }
 #endif
 
+TEST_CASE("list: implementations that answer alike share a column; refusals are said once") {
+  const Run run = Scratch().flashbook("list");
+  CHECK(run.status == 0);
+  for (const char* part : {"\nC  io.split_kv: ", "  takes                   A    B        C\n",
+                           "\nC refuses: decode has no backward pass"})
+    CHECK_MESSAGE(run.out.find(part) != std::string::npos, run.out);
+}
+
 TEST_CASE("tour and list: bad input is refused before the work begins") {
   const Scratch scratch;
   check_refused(scratch, "tour --svg nowhere/traffic.svg", {"--svg", "nowhere", "write"});

@@ -23,6 +23,17 @@ TEST_CASE("verify: one problem, one implementation") {
   CHECK(run.err.empty());  // progress is for terminals
 }
 
+TEST_CASE("verify: blocks and splits of one's own; what has no backward pass is judged forward") {
+  const Run run = Scratch().flashbook(
+      "verify --impl 'io.split_kv[7x5/2]' --problem 'nq=9 nk=12 d=8 causal' --json");
+  REQUIRE(run.status == 0);
+  const auto report = nlohmann::json::parse(run.out)[0];
+  CHECK(report["implementation"] == "io.split_kv[7x5/2]");
+  CHECK(report["status"] == "passed");
+  CHECK(report["outputs"].size() == 2);  // O, LSE
+  CHECK(report["reasons"][0].get<std::string>().find("no backward pass") != std::string::npos);
+}
+
 TEST_CASE("verify: cases by name, as JSON") {
   const Run run = Scratch().flashbook("verify --impl oracle --case 'option/sinks/*' --json");
   CHECK(run.status == 0);
@@ -79,6 +90,9 @@ TEST_CASE("verify: bad input is one sentence, status 2") {
     flashbook::test::check_refused(scratch, "verify " + arguments, {part});
   };
   complains("--impl nobody", "pass one of oracle");
+  for (const char* name : {"io.fa2[7x5/2]", "io.fa2[7x0]", "io.fa2[7x5", "io.fa2[7x5]x",
+                           "io.split_kv[7x5/0]", "io.split_kv[7x5/]"})
+    complains("--impl '" + std::string(name) + "'", "there is no such implementation");
   complains("--case 'x*'", "there are data/*");
   complains("--problem 'nq=many'", "nq is 'many'");
   complains("--problem 'nq=3' --case 'size/*'", "excludes");

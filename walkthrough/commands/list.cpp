@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -74,15 +75,27 @@ std::vector<Probe> probes() {
   };
 }
 
-std::string answer(const Implementation& implementation, const AttentionProblem& problem,
-                   std::set<std::string>& reasons) {
-  const Support forward = implementation.supports_forward(problem);
-  const Support backward = implementation.supports_backward(problem);
-  for (const Support& support : {forward, backward})
-    if (!support) reasons.insert(support.reason());
+std::string answer(const Support& forward, const Support& backward) {
   if (forward && backward) return "yes";
   return forward ? "forward" : "no";
 }
+
+/// What an implementation says to all the probes.
+struct Answers {
+  std::vector<std::string> answers;
+  std::set<std::string> reasons;
+
+  explicit Answers(const Implementation& implementation) {
+    for (const Probe& probe : probes()) {
+      const Support forward = implementation.supports_forward(probe.problem);
+      const Support backward = implementation.supports_backward(probe.problem);
+      for (const Support& support : {forward, backward})
+        if (!support) reasons.insert(support.reason());
+      answers.push_back(answer(forward, backward));
+    }
+  }
+  bool operator==(const Answers&) const = default;
+};
 
 std::string describe(const Properties& properties) {
   std::string text = properties.materialised ? "rounds S and P to the problem's type, to store them"
@@ -97,21 +110,29 @@ std::string describe(const Properties& properties) {
   return text;
 }
 
+/// Implementations that answer alike share a column, which has a letter.
 void print_tables(const Implementations& all) {
-  std::vector<std::vector<std::string>> rows = {{"takes"}};
-  std::vector<std::set<std::string>> reasons(all.size());
-  for (const auto& implementation : all) rows[0].push_back(implementation->name());
-  for (const Probe& probe : probes()) {
-    rows.push_back({probe.option});
-    for (std::size_t i = 0; i < all.size(); ++i)
-      rows.back().push_back(answer(*all[i], probe.problem, reasons[i]));
+  std::vector<Answers> columns;
+  for (const auto& implementation : all) {
+    const Answers answers(*implementation);
+    auto column = std::find(columns.begin(), columns.end(), answers);
+    if (column == columns.end()) column = columns.insert(column, answers);
+    std::cout << static_cast<char>('A' + (column - columns.begin())) << "  "
+              << implementation->name() << ": " << describe(implementation->properties()) << "\n";
   }
-  for (const auto& implementation : all)
-    std::cout << implementation->name() << ": " << describe(implementation->properties()) << "\n";
-  std::cout << "\n" << table(rows);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (const std::string& reason : reasons[i])
-      std::cout << "\n" << all[i]->name() << " refuses: " << reason << "\n";
+
+  std::vector<std::vector<std::string>> rows = {{"takes"}};
+  for (const Probe& probe : probes()) rows.push_back({probe.option});
+  std::string refusals;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::string letter(1, static_cast<char>('A' + c));
+    rows[0].push_back(letter);
+    for (std::size_t i = 0; i < columns[c].answers.size(); ++i)
+      rows[i + 1].push_back(columns[c].answers[i]);
+    for (const std::string& reason : columns[c].reasons)
+      refusals += "\n" + letter + " refuses: " + reason + "\n";
+  }
+  std::cout << "\n" << table(rows) << refusals;
 }
 
 json as_json(const Support& support) {
