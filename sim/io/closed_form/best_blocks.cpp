@@ -1,3 +1,5 @@
+#include "sim/io/closed_form/best_blocks.hpp"
+
 #include <algorithm>
 #include <sstream>
 
@@ -27,8 +29,17 @@ std::vector<Index> sizes(Index n) {
   return tried;
 }
 
-/// Bytes that what streams cannot be moved in less with these blocks: a tile covers B_r · B_c pairs
-/// at most, so C ≥ pairs / B_r and R ≥ pairs / B_c. Of R visits of a row one may spare its sum.
+[[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
+                         Index sram_bytes) {
+  std::ostringstream out;
+  out << "sram_bytes (--sram) is " << sram_bytes << ", which holds no tiles of " << algorithm.name
+      << " with d = " << problem->d << ": its smallest blocks, B_r = B_c = 1, need "
+      << algorithm.footprint(problem, {1, 1}) << " bytes";
+  throw InputError(out.str());
+}
+
+}  // namespace
+
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
   const auto d = static_cast<double>(problem->d), d_v = static_cast<double>(problem->d_v);
@@ -52,17 +63,6 @@ double all_visible_pairs(const AttentionProblem& problem) {
   for (Index b = 0; b < problem->members; ++b) pairs += visible_pairs(problem, problem.member(b));
   return pairs;
 }
-
-[[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
-                         Index sram_bytes) {
-  std::ostringstream out;
-  out << "sram_bytes (--sram) is " << sram_bytes << ", which holds no tiles of " << algorithm.name
-      << " with d = " << problem->d << ": its smallest blocks, B_r = B_c = 1, need "
-      << algorithm.footprint(problem, {1, 1}) << " bytes";
-  throw InputError(out.str());
-}
-
-}  // namespace
 
 Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes) {
   if (!algorithm.takes.blocks)
