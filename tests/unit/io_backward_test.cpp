@@ -6,6 +6,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "random_problem.hpp"
+#include "sim/io/closed_form/best_blocks.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "smoke_cases.hpp"
 #include "tests/conformance/suite.hpp"
@@ -255,6 +256,26 @@ TEST_CASE("the counted peak is what a run needs, to the byte") {
       CHECK_THROWS_AS(compute(backward, problem, tensors, options), InputError);
     }
   }
+}
+
+TEST_CASE("no run moves less than the bound by which best_blocks leaves shapes out") {
+  Random random(101);
+  double closest = 0;
+  for (int n = 0; n < 1000; ++n) {
+    const AttentionProblem problem = random_problem(random, 60);
+    const Blocks blocks = {pick(random, 1, 30), pick(random, 1, 30)};
+    CAPTURE(testing::describe(problem));
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!algorithm.takes.blocks) continue;
+      CAPTURE(std::string(algorithm.name));
+      const Report report = closed_form(algorithm, problem, {blocks});
+      const auto moved = static_cast<double>(report.bytes_read() + report.bytes_written());
+      const double least = least_bytes(algorithm, problem, all_visible_pairs(problem), blocks);
+      REQUIRE(least <= moved);
+      if (moved > 0) closest = std::max(closest, least / moved);
+    }
+  }
+  CHECK(closest > 0.8);
 }
 
 TEST_CASE("gradients repeat bit for bit on any number of threads, fused dQ if it is asked to") {
