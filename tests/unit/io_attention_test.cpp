@@ -85,7 +85,7 @@ TEST_CASE("io.fa2 and io.standard agree with the oracle on random problems of th
     compute(Oracle(), problem, want);
     {
       CAPTURE("io.fa2");
-      compute(io::Fa2(blocks), problem, got);
+      compute(io::Blocked("io.fa2", {blocks}), problem, got);
       check_close(problem, got, want);
     }
     {
@@ -104,10 +104,10 @@ TEST_CASE("every result repeats bit for bit, whatever the number of threads") {
     Tensors first(problem, random);
     Tensors again = first;
     for (const io::Blocks blocks : {io::Blocks{16, 24}, io::default_blocks}) {
-      compute(io::Fa2(blocks), problem, first);
+      compute(io::Blocked("io.fa2", {blocks}), problem, first);
       for (const int count : {1, 3}) {
         omp_set_num_threads(count);
-        compute(io::Fa2(blocks), problem, again);
+        compute(io::Blocked("io.fa2", {blocks}), problem, again);
         CHECK(same_bits(problem, first, again));
       }
       omp_set_num_threads(threads);
@@ -122,7 +122,7 @@ TEST_CASE("a packed member's O and LSE do not depend on its neighbours, bit for 
   const AttentionProblem single(alone);
   Random random(3);
   Tensors t(single, random);
-  io::Fa2({16, 16}).forward(single, t.inputs(), t.outputs());
+  io::Blocked("io.fa2", {{16, 16}}).forward(single, t.inputs(), t.outputs());
 
   flashbook_problem both = dense_problem(1, 1, 1, before + n, before + n, d, d);
   both.causal = 1;
@@ -135,7 +135,7 @@ TEST_CASE("a packed member's O and LSE do not depend on its neighbours, bit for 
     u.k.set(before * d + i, t.k[i]);
     u.v.set(before * d + i, t.v[i]);
   }
-  io::Fa2({16, 16}).forward(packed, u.inputs(), u.outputs());
+  io::Blocked("io.fa2", {{16, 16}}).forward(packed, u.inputs(), u.outputs());
   for (Index i = 0; i < n * d; ++i) REQUIRE(u.o[before * d + i] == t.o[i]);
   for (Index i = 0; i < n; ++i) REQUIRE(u.lse[before + i] == t.lse[i]);
 }
@@ -146,7 +146,7 @@ TEST_CASE("one visible key gives exactly its V, even at logits of 1e10") {
   Tensors t(problem, random);
   t.q.fill(1e5);
   t.k.fill(5e4);
-  io::Fa2().forward(problem, t.inputs(), t.outputs());
+  io::Blocked("io.fa2").forward(problem, t.inputs(), t.outputs());
   for (Index i = 0; i < 5; ++i)
     for (Index c = 0; c < 4; ++c) CHECK(t.o[i * 4 + c] == t.v[c]);
 }
@@ -165,8 +165,8 @@ TEST_CASE("rows that see nothing contribute exactly nothing, whatever dO and sto
     poisoned.d_o.set(i, std::numeric_limits<float>::infinity());
   }
   for (const io::Blocks blocks : {io::Blocks{9, 3}, io::Blocks{2, 2}}) {
-    compute(io::Fa2(blocks), problem, clean);
-    compute(io::Fa2(blocks), problem, poisoned);
+    compute(io::Blocked("io.fa2", {blocks}), problem, clean);
+    compute(io::Blocked("io.fa2", {blocks}), problem, poisoned);
     CHECK(same_bits(problem, clean, poisoned));
     for (Index i = 3 * 4; i < 9 * 4; ++i) CHECK(clean.o[i] == 0);
     for (Index i = 3; i < 9; ++i) CHECK(clean.lse[i] == -std::numeric_limits<float>::infinity());
@@ -180,7 +180,7 @@ TEST_CASE("NaN and +∞ in what a row sees reach the row, and no row of another 
     Tensors t(problem, random);
     for (Index c = 0; c < 4; ++c) t.q.set(c, poison);  // row 0: its scores overflow or are NaN
     for (Index i = 0; i < t.k.size(); ++i) t.k.set(i, 1e3f);
-    io::Fa2({4, 4}).forward(problem, t.inputs(), t.outputs());
+    io::Blocked("io.fa2", {{4, 4}}).forward(problem, t.inputs(), t.outputs());
     for (Index c = 0; c < 4; ++c) CHECK(std::isnan(t.o[c]));
     CHECK(std::isnan(t.lse[0]));
     for (Index i = 4; i < t.o.size(); ++i) CHECK(std::isfinite(t.o[i]));
@@ -198,7 +198,7 @@ TEST_CASE("scores that overflow to −∞ hide their keys: a row of nothing else
   }
   t.k.fill(1e30f);
   t.k.set(0, 0);  // d − 1 of its channels still overflow
-  compute(io::Fa2({2, n_k}), problem, t);
+  compute(io::Blocked("io.fa2", {{2, n_k}}), problem, t);
   CHECK(t.lse[0] == -std::numeric_limits<float>::infinity());
   for (Index c = 0; c < d; ++c) CHECK(t.o[c] == 0);
   for (Index c = 0; c < d; ++c) CHECK(std::isfinite(t.o[d + c]));
@@ -221,8 +221,8 @@ TEST_CASE("a score of −∞ by arithmetic contributes exactly nothing, whatever
   for (Index c = 0; c < d; ++c) poisoned.d_o.set(1 * d + c, std::nanf(""));  // of the empty row
   for (const io::Blocks blocks : {io::Blocks{3, 6}, io::Blocks{1, 1}, io::Blocks{2, 4}}) {
     CAPTURE(blocks.rows);
-    compute(io::Fa2(blocks), problem, clean);
-    compute(io::Fa2(blocks), problem, poisoned);
+    compute(io::Blocked("io.fa2", {blocks}), problem, clean);
+    compute(io::Blocked("io.fa2", {blocks}), problem, poisoned);
     CHECK(clean.lse[1] == -std::numeric_limits<float>::infinity());
     CHECK(std::isfinite(clean.lse[0]));
     CHECK(same_bits(problem, clean, poisoned));
@@ -248,8 +248,8 @@ TEST_CASE("V of a key that all rows hide by arithmetic does not matter") {
     CHECK(std::isfinite(clean.o[0]));
     CHECK(same_bits(problem, clean, poisoned));
   };
-  check(io::Fa2({4, 4}));
-  check(io::Fa2({2, 1}));
+  check(io::Blocked("io.fa2", {{4, 4}}));
+  check(io::Blocked("io.fa2", {{2, 1}}));
   check(io::Standard());
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("NaN in V or dO reaches the rows and keys that see it, also where P un
         compute(implementation, problem, t);
         return t;
       };
-      const io::Fa2 whole, tiles({1, 1});
+      const io::Blocked whole("io.fa2"), tiles("io.fa2", {{1, 1}});
       const io::Standard standard;
       const Oracle oracle;
       for (const Implementation* each :
@@ -320,7 +320,7 @@ TEST_CASE("an infinite K that a soft-cap makes harmless to S reaches dQ, whateve
       CHECK(std::isnan(t.d_q[0]));
     };
     check(Oracle());
-    check(io::Fa2());
+    check(io::Blocked("io.fa2"));
     check(io::Standard());
   }
 }
@@ -392,6 +392,6 @@ TEST_CASE("fp64 is refused by name") {
   flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 2, 2);
   p.dtype = FLASHBOOK_FP64;
   const AttentionProblem problem(p);
-  CHECK_FALSE(io::Fa2().supports_forward(problem));
+  CHECK_FALSE(io::Blocked("io.fa2").supports_forward(problem));
   CHECK(io::Standard().supports_backward(problem).reason().find("fp64") != std::string::npos);
 }

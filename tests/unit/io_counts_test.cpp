@@ -11,6 +11,7 @@
 
 using namespace flashbook;
 using namespace flashbook::io;
+using flashbook::testing::chance;
 using flashbook::testing::pick;
 using flashbook::testing::Random;
 using flashbook::testing::random_problem;
@@ -34,6 +35,8 @@ void check_equal(const Report& executed, const Report& formula) {
   CHECK(executed.visited_tiles == formula.visited_tiles);
   CHECK(executed.flops_executed == formula.flops_executed);
   CHECK(executed.peak_sram_bytes == formula.peak_sram_bytes);
+  CHECK(executed.splits == formula.splits);
+  CHECK(executed.includes_init == formula.includes_init);
   REQUIRE(executed.tensors.size() == formula.tensors.size());
   for (std::size_t i = 0; i < executed.tensors.size(); ++i) {
     CAPTURE(executed.tensors[i].name);
@@ -78,6 +81,8 @@ Visits visits_by_brute_force(const AttentionProblem& problem, const Blocks& bloc
       row.second = std::max(row.second, keys);
       key.second = std::max(key.second, rows);
     }
+  for (const auto& row : longest_of_row)
+    if (row.second > 0) v.seeing += rows_of(row.first);
   for (const auto& row : longest_of_row) v.row_tiles.insert({rows_of(row.first), row.second});
   for (const auto& key : longest_of_key) v.key_tiles.insert({keys_of(key.first), key.second});
   return v;
@@ -104,6 +109,7 @@ void check_visits(const AttentionProblem& problem, const Blocks& blocks) {
   REQUIRE(got.columns == want.columns);
   REQUIRE(got.tiles == want.tiles);
   REQUIRE(got.pairs == want.pairs);
+  REQUIRE(got.seeing == want.seeing);
   REQUIRE(same_largest(got.row_tiles, want.row_tiles));
   REQUIRE(same_largest(got.key_tiles, want.key_tiles));
   if (blocks == Blocks{1, 1})
@@ -112,9 +118,9 @@ void check_visits(const AttentionProblem& problem, const Blocks& blocks) {
 
 }  // namespace
 
-TEST_CASE("executed counts equal closed forms on 5,000 random problems, for every algorithm") {
+TEST_CASE("executed counts equal closed forms on 10,000 random problems, for every algorithm") {
   Random random(20251);
-  for (int n = 0; n < 5000; ++n) {
+  for (int n = 0; n < 10000; ++n) {
     const AttentionProblem problem = random_problem(random, n % 100 == 0 ? 80 : 24);
     testing::Tensors tensors(problem, random);
     const Blocks blocks = {pick(random, 1, 10), pick(random, 1, 10)};
@@ -124,10 +130,13 @@ TEST_CASE("executed counts equal closed forms on 5,000 random problems, for ever
     CAPTURE(blocks.columns);
     for (const Algorithm& algorithm : algorithms()) {
       CAPTURE(std::string(algorithm.name));
-      RunOptions options;
-      options.blocks = blocks;
-      check_equal(run(algorithm, problem, run_tensors(tensors), options),
-                  closed_form(algorithm, problem, {blocks}));
+      Schedule schedule = {blocks};
+      if (algorithm.takes.splits) schedule.splits = pick(random, 1, 5);
+      if (algorithm.takes.init) schedule.includes_init = chance(random, .5);
+      CAPTURE(schedule.splits);
+      CAPTURE(schedule.includes_init);
+      check_equal(run(algorithm, problem, run_tensors(tensors), {schedule}),
+                  closed_form(algorithm, problem, schedule));
     }
   }
 }

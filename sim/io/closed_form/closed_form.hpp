@@ -15,6 +15,13 @@ void count_standard_forward(const AttentionProblem& problem, const Schedule&, Re
 void count_standard_forward_lse(const AttentionProblem& problem, const Schedule&, Report& report);
 void count_standard_backward(const AttentionProblem& problem, const Schedule&, Report& report);
 void count_fa2_forward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fa1_forward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fa1_forward_lse(const AttentionProblem& problem, const Schedule& schedule,
+                           Report& report);
+void count_fa1_forward_shipped(const AttentionProblem& problem, const Schedule& schedule,
+                               Report& report);
+void count_split_kv_decode(const AttentionProblem& problem, const Schedule& schedule,
+                           Report& report);
 void count_three_kernels(const AttentionProblem& problem, const Schedule& schedule, Report& report);
 
 /// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for
