@@ -30,7 +30,15 @@ Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem)
 
 /// The blocks that move the fewest bytes among those whose tiles fit `sram_bytes`.
 /// Sizes up to 1,024 are all tried, and beyond them a few to each number of tiles.
+/// `schedule` says the rest of what counts depend on; its own blocks are ignored.
 /// Throws InputError naming the least SRAM that works if none do, or if it takes no blocks.
-Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes);
+Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes,
+                   Schedule schedule = {});
+
+/// FlashAttention's own choice (arXiv 2205.14135, Algorithm 1, line 1): B_c = ⌈M / 4d⌉ and
+/// B_r = min(B_c, d), M the SRAM in elements of the problem's type. They quarter the SRAM among
+/// K, V, Q and O and leave nothing for S: with S they fit from M ≥ 8d² on.
+/// Throws InputError for an SRAM smaller than one element.
+Blocks paper_blocks(const AttentionProblem& problem, Index sram_bytes);
 
 }  // namespace flashbook::io
