@@ -1,4 +1,6 @@
+// The blocks to take for an SRAM.
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "cpu_reference/error.hpp"
@@ -10,21 +12,30 @@ namespace {
 
 constexpr Index largest_tried_singly = 1024;
 
-/// Block sizes to try for n rows, largest first: all up to 1,024, and of the larger ones a few to
-/// each number of tiles. (The SRAM of today's GPUs holds larger ones for small d, or with few rows
-/// on the other side: there the choice is close to the best, not always the best.)
-std::vector<Index> sizes(Index n) {
-  std::vector<Index> tried;
-  for (Index b = 1; b <= std::min(n, largest_tried_singly); ++b) tried.push_back(b);
-  for (Index b = largest_tried_singly; b < n; b += b / 5) {
-    const Index tiles = ceil_div(n, b);
+/// Block sizes to try, largest first: `most`, all up to 1,024, and of those between a few to each
+/// number of tiles of n rows. (The SRAM of today's GPUs holds larger ones for small d, or with few
+/// rows on the other side: there, under a mask, the choice is close to the best, not always it.)
+std::vector<Index> sizes(Index n, Index most) {
+  std::vector<Index> tried = {most};
+  for (Index b = 1; b <= std::min(most, largest_tried_singly); ++b) tried.push_back(b);
+  for (Index b = largest_tried_singly; b < most; b += b / 16) {
     tried.push_back(b);
-    tried.push_back(ceil_div(n, tiles));  // as many tiles, evenly filled
+    tried.push_back(ceil_div(n, ceil_div(n, b)));  // as many tiles, evenly filled
   }
-  tried.push_back(std::max<Index>(n, 1));
   std::sort(tried.rbegin(), tried.rend());
   tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
   return tried;
+}
+
+/// The greatest size in [1, n] that fits; 0 if none does. Footprints grow with both blocks.
+template <class Fits>
+Index largest_that(const Fits& fits, Index n) {
+  Index fitting = 0, too_large = std::max<Index>(n, 1) + 1;
+  while (too_large - fitting > 1) {
+    const Index middle = fitting + (too_large - fitting) / 2;
+    (fits(middle) ? fitting : too_large) = middle;
+  }
+  return fitting;
 }
 
 /// Bytes that what streams (K and V, or Q and O or dO) cannot move in less with these blocks: a
@@ -45,6 +56,33 @@ double all_visible_pairs(const AttentionProblem& problem) {
   double pairs = 0;
   for (Index b = 0; b < problem->members; ++b) pairs += visible_pairs(problem, problem.member(b));
   return pairs;
+}
+
+/// A row block with all the columns that fit beside it, and what it cannot do better than.
+struct Candidate {
+  double least_bytes;
+  Blocks blocks;
+};
+
+/// The most promising first.
+std::vector<Candidate> candidates(const Algorithm& algorithm, const AttentionProblem& problem,
+                                  double pairs, Index sram_bytes) {
+  const auto fits = [&](const Blocks& b) { return algorithm.footprint(problem, b) <= sram_bytes; };
+  const Index tallest = largest_that([&](Index rows) { return fits({rows, 1}); }, problem->n_q);
+  std::vector<Candidate> found;
+  for (const Index rows : sizes(problem->n_q, tallest)) {
+    const Index columns = largest_that(
+        [&](Index keys) {
+          return fits({rows, keys});
+        },
+        problem->n_k);
+    const Blocks blocks = {rows, columns};
+    found.push_back({least_bytes(algorithm, problem, pairs, blocks), blocks});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.least_bytes < b.least_bytes;
+  });
+  return found;
 }
 
 [[noreturn]] void refuse(const Algorithm& algorithm, const AttentionProblem& problem,
@@ -70,12 +108,14 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   Blocks best = {1, 1};
   Index fewest = std::numeric_limits<Index>::max(), fewest_tiles = fewest;
   const double pairs = all_visible_pairs(problem);
-  for (const Index rows : sizes(problem->n_q))
-    for (const Index columns : sizes(problem->n_k)) {
-      schedule.blocks = {rows, columns};
-      if (algorithm.footprint(problem, schedule.blocks) > sram_bytes) continue;
+  for (const auto& [least, largest] : candidates(algorithm, problem, pairs, sram_bytes)) {
+    if (least > static_cast<double>(fewest)) break;
+    // Without a mask fewer columns than fit never move less.
+    for (const Index columns : problem.is_masked() ? sizes(problem->n_k, largest.columns)
+                                                   : std::vector<Index>{largest.columns}) {
+      schedule.blocks = {largest.rows, columns};
       if (least_bytes(algorithm, problem, pairs, schedule.blocks) > static_cast<double>(fewest))
-        continue;
+        break;
       const Report report = closed_form(algorithm, problem, schedule);
       const Index bytes = report.bytes_read() + report.bytes_written();
       // Of blocks that move as many bytes, the larger tiles.
@@ -85,6 +125,7 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
         best = schedule.blocks;
       }
     }
+  }
   return best;
 }
 
