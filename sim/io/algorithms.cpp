@@ -17,8 +17,8 @@
 namespace flashbook::io {
 namespace {
 
-constexpr Streams nothing = {false, false}, keys = {true, false}, queries = {false, true},
-                  both = {true, true};
+constexpr Streams nothing = {false, false}, keys = {true, false},
+                  queries_and_sums = {false, true, true}, both = {true, true};
 constexpr Takes no_choice = {}, blocks = {.blocks = true};
 constexpr Takes blocks_splits = {.blocks = true, .splits = true};
 constexpr Takes blocks_init = {.blocks = true, .init = true};
@@ -39,13 +39,13 @@ constexpr std::array all_algorithms = {
               false, blocks, true, keys,
               fa2_forward, count_fa2_forward, fa2_forward_footprint},
     Algorithm{"fa1_forward", "FlashAttention as published (FA1 Alg. 2)",
-              false, blocks_init, false, queries,
+              false, blocks_init, false, queries_and_sums,
               fa1_forward, count_fa1_forward, fa1_forward_footprint},
     Algorithm{"fa1_forward_lse", "the same, writing the LSE that a backward pass reads",
-              false, blocks_init, true, queries,
+              false, blocks_init, true, queries_and_sums,
               fa1_forward_lse, count_fa1_forward_lse, fa1_forward_footprint},
     Algorithm{"fa1_forward_shipped", "FlashAttention in the first release's loop order",
-              false, blocks, true, queries,
+              false, blocks, true, queries_and_sums,
               fa1_forward_shipped, count_fa1_forward_shipped, fa1_forward_footprint},
     Algorithm{"split_kv_decode", "flash-decoding: keys split among workers, then combined",
               false, blocks_splits, true, keys,
@@ -155,6 +155,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   report.flops_executed = machine.tally.flops;
   report.flops_nominal = nominal_flops(algorithm, problem);
   report.peak_sram_bytes = machine.tally.peak_bytes;
+  report.peak_tiles = machine.tally.peak_tiles;
   return report;
 }
 

@@ -60,6 +60,8 @@ struct RunOptions : Schedule {
 /// each key tile, or each in a kernel of its own.
 struct Streams {
   bool keys, queries;
+  bool sums =
+      false;  ///< with the queries, in and out in fp32 after each visit but the last: FA1's O
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.

@@ -31,9 +31,12 @@ std::optional<Tiling> best_tiling(const Algorithm& algorithm, Index n, Index d, 
   const Index sram_bytes = m * bytes_of(dtype);
   if (algorithm.footprint(problem, {1, 1}) > sram_bytes) return std::nullopt;
   const Blocks blocks = best_blocks(algorithm, problem, sram_bytes);
-  const Report r = closed_form(algorithm, problem, {blocks});
-  return Tiling{blocks,
-                r.matrix_reads() + r.matrix_writes() + r.vector_reads() + r.vector_writes()};
+  return Tiling{blocks, elements_moved(algorithm, n, d, blocks)};
+}
+
+Index elements_moved(const Algorithm& algorithm, Index n, Index d, const Blocks& blocks) {
+  const Report r = closed_form(algorithm, one_head(n, d, DType::fp32), {blocks});
+  return r.matrix_reads() + r.matrix_writes() + r.vector_reads() + r.vector_writes();
 }
 
 Index matrix_elements(const Algorithm& algorithm, Index n, Index d, const Blocks& blocks) {

@@ -21,6 +21,9 @@ struct Tiling {
 std::optional<Tiling> best_tiling(const Algorithm& algorithm, Index n, Index d, Index m,
                                   DType dtype = DType::fp32);
 
+/// Elements read and written a head with these blocks, vectors included.
+Index elements_moved(const Algorithm& algorithm, Index n, Index d, const Blocks& blocks);
+
 /// Elements of matrices that an algorithm reads and writes with these blocks, vectors left out.
 Index matrix_elements(const Algorithm& algorithm, Index n, Index d, const Blocks& blocks);
 

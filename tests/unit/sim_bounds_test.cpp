@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <vector>
 
 #include "cpu_reference/error.hpp"
+#include "io_runs.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/power_law.hpp"
@@ -170,10 +172,7 @@ TEST_CASE("bounds: forward and backward optima change hands at M = d²; forward 
 TEST_CASE(
     "coefficients of N²d²/M at d = 64: FA1 12.25 with the paper's blocks, 6.2 best; FA2 4.15") {
   const Index d = 64, M = 4 * d * d, B_c = M / (4 * d);
-  const AttentionProblem problem(dense_problem(1, 1, 1, large, large, d, d));
-  const Report paper = closed_form(fa1(), problem, {{std::min(B_c, d), B_c}});
-  const Index moved =
-      paper.matrix_reads() + paper.matrix_writes() + paper.vector_reads() + paper.vector_writes();
+  const Index moved = elements_moved(fa1(), large, d, {std::min(B_c, d), B_c});
   CHECK(in_units_of_flash(moved, large, d, M) == doctest::Approx(12.25).epsilon(.002));
   for (const Index m : {M, 2 * M, 4 * M}) {
     CAPTURE(m);
@@ -246,4 +245,37 @@ TEST_CASE("flash traffic is proportional to 1/M and to N², within 2 % over the 
     CHECK(in_n->exponent == doctest::Approx(2).epsilon(.02));
     CHECK(in_n->last / in_n->first >= 32);
   }
+}
+
+TEST_CASE("what is resident at the peak is listed, and adds up to it") {
+  const AttentionProblem problem = testing::square(40, 8, true);
+  for (const Algorithm& algorithm : algorithms()) {
+    CAPTURE(std::string(algorithm.name));
+    const Report report = testing::run_random(algorithm, problem, {{{16, 8}}});
+    Index bytes = 0;
+    for (const ResidentTile& tile : report.peak_tiles) {
+      CHECK(tile.bytes >= 2 * tile.rows * tile.columns);
+      bytes += tile.bytes;
+    }
+    CHECK(bytes == report.peak_sram_bytes);
+    CHECK(closed_form(algorithm, problem).peak_tiles.empty());
+  }
+}
+
+TEST_CASE("closed forms of every algorithm take less than 50 ms at N = 1,000,000, causal or not") {
+  for (const bool causal : {false, true})
+    for (const Algorithm& algorithm : algorithms()) {
+      CAPTURE(std::string(algorithm.name));
+      CAPTURE(causal);
+      const AttentionProblem problem = testing::square(large, 64, causal);
+      // The best of several in processor time: other processes and first touches do not count.
+      double seconds = infinite;
+      for (int attempt = 0; attempt < 5; ++attempt) {
+        const std::clock_t start = std::clock();
+        const Report report = closed_form(algorithm, problem, {{64, 64}});
+        seconds = std::min(seconds, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        CHECK(report.flops_executed > 0);
+      }
+      CHECK(seconds < .05);
+    }
 }

@@ -39,14 +39,20 @@ Index largest_that(const Fits& fits, Index n) {
 }
 
 /// Bytes that what streams (K and V, or Q and O or dO) cannot move in less with these blocks: a
-/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c. (FA1 moves O in and
-/// out, most of it in fp32; that it is written, in the problem's type, bounds it all the same.)
+/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
-  const double a_row = static_cast<double>((problem->d + problem->d_v) * bytes_of(problem.dtype()));
-  const double rereads = (algorithm.streams.keys ? 1 / static_cast<double>(b.rows) : 0) +
-                         (algorithm.streams.queries ? 1 / static_cast<double>(b.columns) : 0);
-  return static_cast<double>(problem->heads_q) * pairs * a_row * rereads;
+  const double heads = static_cast<double>(problem->heads_q);
+  const double C = heads * pairs / static_cast<double>(b.rows);
+  const double R = heads * pairs / static_cast<double>(b.columns);
+  const double rows_once = heads * static_cast<double>(problem->batch * problem->n_q);
+  const double e = static_cast<double>(bytes_of(problem.dtype()));
+  const double d = static_cast<double>(problem->d), d_v = static_cast<double>(problem->d_v);
+  const auto& [keys, queries, sums] = algorithm.streams;
+  double bytes = keys ? C * e * (d + d_v) : 0;
+  if (queries) bytes += R * e * (sums ? d : d + d_v);
+  if (sums) bytes += std::max(0., R - rows_once) * 2 * 4 * d_v;
+  return bytes;
 }
 
 double all_visible_pairs(const AttentionProblem& problem) {
