@@ -9,6 +9,9 @@ namespace flashbook {
 void add_sim(CLI::App& app) {
   CLI::App* sim = app.add_subcommand("sim", "attention on simulated memory, counted");
   sim->require_subcommand(1);
+  add_sim_blocks(*sim);
+  add_sim_bound(*sim);
+  add_sim_sweep(*sim);
   add_sim_traffic(*sim);
 }
 

@@ -5,6 +5,9 @@
 /// `flashbook sim …`, one file a question.
 namespace flashbook {
 
+void add_sim_blocks(CLI::App& sim);
+void add_sim_bound(CLI::App& sim);
+void add_sim_sweep(CLI::App& sim);
 void add_sim_traffic(CLI::App& sim);
 
 }  // namespace flashbook
