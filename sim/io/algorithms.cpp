@@ -173,6 +173,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   report.flops_executed = machine.tally.flops;
   report.flops_nominal = nominal_flops(algorithm, problem);
   report.peak_sram_bytes = machine.tally.peak_bytes;
+  report.peak_tiles = machine.tally.peak_tiles;
   return report;
 }
 

@@ -8,6 +8,10 @@ struct Shape {
   double n, d, m;
 };
 
+/// What any pass moves, whatever its SRAM: Q, K, V in and O out, 4Nd; backward Q, K, V, O, dO in
+/// and dQ, dK, dV out, 8Nd.
+double compulsory(const Shape& shape, bool backward);
+
 /// Q ≥ max(4Nd, N²d²/(M + 4d²) − M) for any forward pass with standard matrix products:
 /// Saha and Ye (arXiv 2402.07443), Lemma 3.3, with Hong and Kung's argument.
 double forward_lower_bound(const Shape& shape);
@@ -24,5 +28,8 @@ double optimal_backward_order(const Shape& shape);
 /// Elements moved by square tiling, the optimum below M = d²: both products in B × B tiles,
 /// B = ⌊√(M/4)⌋, S and P through HBM. Infinite if not even a 1 × 1 tile fits.
 double square_tiling(const Shape& shape);
+/// The same where B divides N and d, or as if it did: 3N² + 4N²d/B + Nd. A tile that d cuts short
+/// costs as much as a whole one, so that the count above lies up to N²(⌈d/B⌉ − d/B) higher.
+double square_tiling_undivided(const Shape& shape);
 
 }  // namespace flashbook::io

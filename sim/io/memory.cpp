@@ -108,7 +108,9 @@ void Tally::add(const Tally& other) {
   for (std::size_t i = 0; i < other.tensors.size(); ++i) tensors[i] += other.tensors[i];
   visited_tiles += other.visited_tiles;
   flops += other.flops;
-  peak_bytes = std::max(peak_bytes, other.peak_bytes);
+  if (other.peak_bytes <= peak_bytes) return;
+  peak_bytes = other.peak_bytes;
+  peak_tiles = other.peak_tiles;
 }
 
 // ---- Hbm
@@ -205,7 +207,10 @@ Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index elem
   slots_[slot].columns = columns;
   slots_[slot].bytes = bytes;
   resident_bytes_ += bytes;
-  tally_.peak_bytes = std::max(tally_.peak_bytes, resident_bytes_);
+  if (resident_bytes_ > tally_.peak_bytes) {
+    tally_.peak_bytes = resident_bytes_;
+    tally_.peak_tiles = residents();
+  }
   if (listener_ != nullptr) listener_->on_allocate(resident(slot), resident_bytes_);
   return Tile(*this, slot, slots_[slot].data.get(), rows, columns);
 }
@@ -266,14 +271,21 @@ void Sram::release(std::size_t index) {
   slot.tile = {};
 }
 
+std::vector<ResidentTile> Sram::residents() const {
+  std::vector<ResidentTile> tiles;
+  for (const Slot& slot : slots_)
+    if (!slot.tile.empty())
+      tiles.push_back({std::string(slot.tile), slot.rows, slot.columns, slot.bytes});
+  return tiles;
+}
+
 void Sram::refuse(std::string_view name, Index rows, Index columns, Index bytes) const {
   std::ostringstream out;
   out << "the SRAM of " << capacity_bytes_ << " bytes has no room for tile " << name << " [" << rows
       << ", " << columns << "] of " << bytes << " bytes beside ";
-  for (const Slot& slot : slots_)
-    if (!slot.tile.empty())
-      out << slot.tile << " [" << slot.rows << ", " << slot.columns << "] of " << slot.bytes
-          << " bytes, ";
+  for (const ResidentTile& tile : residents())
+    out << tile.name << " [" << tile.rows << ", " << tile.columns << "] of " << tile.bytes
+        << " bytes, ";
   out << resident_bytes_
       << " in all: pass smaller blocks (--br, --bc) or a larger sram_bytes (--sram)";
   throw InputError(out.str());

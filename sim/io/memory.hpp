@@ -29,12 +29,19 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
+/// A tile in SRAM, as seen from outside.
+struct ResidentTile {
+  std::string name;
+  Index rows, columns, bytes;
+};
+
 /// What workers counted, of one kernel or of many.
 struct Tally {
-  std::vector<Counts> tensors;  ///< by Tensor::index
-  Index visited_tiles = 0;      ///< tiles of S that were computed
-  Index flops = 0;              ///< of the products computed, 2 a multiply-add
-  Index peak_bytes = 0;         ///< most bytes one worker held at once
+  std::vector<Counts> tensors;           ///< by Tensor::index
+  Index visited_tiles = 0;               ///< tiles of S that were computed
+  Index flops = 0;                       ///< of the products computed, 2 a multiply-add
+  Index peak_bytes = 0;                  ///< most bytes one worker held at once
+  std::vector<ResidentTile> peak_tiles;  ///< what it held then
 
   void add(const Tally& other);
 };
@@ -189,6 +196,7 @@ class Sram {
   };
   std::size_t free_slot(Index elements);
   void release(std::size_t slot);
+  std::vector<ResidentTile> residents() const;
   [[noreturn]] void refuse(std::string_view name, Index rows, Index columns, Index bytes) const;
   Resident resident(std::size_t slot) const;
   /// Adds to one of a tensor's counts the elements that a copy of a region has moved.

@@ -25,11 +25,12 @@ struct Report {
   Index splits = 1;       ///< runs that each row's keys were cut into
   Index query_heads = 0;  ///< B·H_q: tables are per query head
   std::vector<TensorTraffic> tensors;
-  Index visited_tiles = 0;     ///< tiles of S computed
-  Index flops_executed = 0;    ///< of the products of the visited tiles, 2 a multiply-add
-  Index flops_nominal = 0;     ///< as published tables count: all pairs, half of them if causal
-  Index peak_sram_bytes = 0;   ///< most that one worker holds
-  bool includes_init = false;  ///< whether clearing outputs beforehand is counted
+  Index visited_tiles = 0;    ///< tiles of S computed
+  Index flops_executed = 0;   ///< of the products of the visited tiles, 2 a multiply-add
+  Index flops_nominal = 0;    ///< as published tables count: all pairs, half of them if causal
+  Index peak_sram_bytes = 0;  ///< most that one worker holds
+  std::vector<ResidentTile> peak_tiles;  ///< what it held then; empty from closed forms
+  bool includes_init = false;            ///< whether clearing outputs beforehand is counted
 
   Index matrix_reads() const { return total(Kind::matrix, &Counts::reads); }
   Index matrix_writes() const { return total(Kind::matrix, &Counts::writes); }

@@ -80,6 +80,8 @@ Visits visits_of(const AttentionProblem& problem, const Member& member, const Bl
 }
 
 double visible_pairs(const AttentionProblem& problem, const Member& member) {
+  if (!problem.is_masked())
+    return static_cast<double>(member.n_q) * static_cast<double>(member.n_k);
   const Reach reach = reach_of_rows(problem, member);
   double pairs = 0;
   walk(member.n_q, 1, reach, 1,

@@ -9,7 +9,8 @@ namespace flashbook::io {
 double all_visible_pairs(const AttentionProblem& problem);
 
 /// Bytes that what streams cannot be moved in less with these blocks: a tile covers B_r · B_c pairs
-/// at most, so C ≥ pairs / B_r and R ≥ pairs / B_c; a row's first and last visit may spare its sums.
+/// at most, so C ≥ pairs / B_r and R ≥ pairs / B_c; a row's first and last visit may spare its
+/// sums.
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& blocks);
 

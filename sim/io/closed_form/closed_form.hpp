@@ -35,9 +35,10 @@ void count_three_kernels(const AttentionProblem& problem, const Schedule& schedu
 Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem);
 
 /// The blocks that move the fewest bytes among those whose tiles fit `sram_bytes`.
-/// Sizes up to 1,024 are all tried, and beyond them a few to each number of tiles.
-/// `schedule` says the rest of what counts depend on; its own blocks are ignored.
-/// Throws InputError naming the least SRAM that works if none do, or if it takes no blocks.
+/// Row blocks up to 1,024 are all tried, and the largest that fits, and of those between some.
+/// Under a mask so are columns; without one the most that fit are best. `schedule` says the rest of
+/// what counts depend on; its own blocks are ignored. Throws InputError naming the least SRAM that
+/// works if none do, or if it takes no blocks.
 Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes,
                    Schedule schedule = {});
 

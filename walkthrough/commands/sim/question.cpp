@@ -1,9 +1,11 @@
 #include "walkthrough/commands/sim/question.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/traffic_run.hpp"
 
 namespace flashbook::sim {
 
@@ -28,6 +30,17 @@ std::string algorithm_names() {
   for (const io::Algorithm& algorithm : io::algorithms())
     names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
   return names;
+}
+
+std::vector<const io::Algorithm*> algorithms_called(const std::vector<std::string>& names) {
+  std::vector<const io::Algorithm*> found;
+  for (const std::string& name : names) {
+    const io::Algorithm* algorithm = &io::find_algorithm(name);
+    if (std::find(found.begin(), found.end(), algorithm) != found.end())
+      refuse("--algorithm", name, "it comes twice; name each algorithm once");
+    found.push_back(algorithm);
+  }
+  return found;
 }
 
 // ---- the problem
@@ -83,14 +96,64 @@ void ScheduleOptions::add_to(CLI::App& verb) {
       ->check(CLI::Range(1.0, 1e18))
       ->excludes(rows)
       ->excludes(keys);
+  verb.add_option("--blocks", choice,
+                  "with --sram: best, or paper for B_c = ceil(M/4d), B_r = min(B_c, d)")
+      ->capture_default_str();
   verb.add_option("--splits", splits, "runs of keys that a row's keys are cut into, a worker each")
       ->capture_default_str();
   verb.add_flag("--includes-init", includes_init, "count clearing the outputs too (FA1)");
 }
 
+bool ScheduleOptions::takes_paper_blocks() const {
+  if (choice != "best" && choice != "paper") refuse("--blocks", choice, "pass best or paper");
+  return choice == "paper";
+}
+
+namespace {
+
+/// A problem in which the blocks are the whole of S.
+AttentionProblem one_tile(const AttentionProblem& problem, const Blocks& blocks) {
+  flashbook_problem p =
+      dense_problem(1, 1, 1, blocks.rows, blocks.columns, problem->d, problem->d_v);
+  p.dtype = static_cast<std::int32_t>(problem.dtype());
+  return AttentionProblem(p);
+}
+
+/// The paper's blocks leave no room for S: says so, tile by tile.
+void check_paper_blocks_fit(const io::Algorithm& algorithm, const AttentionProblem& problem,
+                            const Blocks& blocks, Index sram_bytes) {
+  const Index needed = algorithm.footprint(problem, clamped(blocks, problem));
+  if (needed <= sram_bytes) return;
+  const std::string tile =
+      "B_r = " + std::to_string(blocks.rows) + ", B_c = " + std::to_string(blocks.columns);
+  std::string tiles;
+  for (const io::ResidentTile& resident : resident_tiles(algorithm, problem, blocks))
+    tiles += resident.name + " " + std::to_string(resident.bytes) + ", ";
+  refuse("--blocks", "paper",
+         "with " + tile + " " + std::string(algorithm.name) + " holds " + tiles + "in all " +
+             std::to_string(needed) + " bytes, more than --sram " + std::to_string(sram_bytes) +
+             "; leave out --blocks for tiles that fit, or pass --br " +
+             std::to_string(blocks.rows) + " --bc " + std::to_string(blocks.columns) +
+             " in place of --sram");
+}
+
+}  // namespace
+
+std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
+                                             const AttentionProblem& problem,
+                                             const Blocks& blocks) {
+  const Blocks tile = clamped(blocks, problem);
+  const AttentionProblem part = one_tile(problem, tile);
+  const io::Report formula = closed_form(algorithm, part, {tile});
+  if (!is_quick(formula)) return {};
+  return run_on_random(algorithm, part, {{tile}}).peak_tiles;
+}
+
 io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
                                        const AttentionProblem& problem) const {
   io::Schedule schedule = {.splits = splits, .includes_init = includes_init};
+  if (takes_paper_blocks() && !sram_bytes)
+    refuse("--blocks", choice, "the paper's depend on M; pass --sram too");
   check_runs(algorithm, problem, schedule);
   if (!algorithm.takes.blocks) {
     if (b_r || b_c || sram_bytes)
@@ -101,7 +164,13 @@ io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
   }
   if (sram_bytes) {
     check_positive("--sram", *sram_bytes);
-    schedule.blocks = best_blocks(algorithm, problem, *sram_bytes);
+    if (!takes_paper_blocks()) {
+      schedule.blocks = best_blocks(algorithm, problem, *sram_bytes, schedule);
+      return schedule;
+    }
+    schedule.blocks = io::paper_blocks(problem, *sram_bytes);
+    check_paper_blocks_fit(algorithm, problem, schedule.blocks, *sram_bytes);
+    schedule.blocks = clamped(schedule.blocks, problem);
     return schedule;
   }
   if (b_r.has_value() != b_c.has_value())
@@ -113,6 +182,14 @@ io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
   }
   schedule.blocks = clamped(schedule.blocks, problem);
   return schedule;
+}
+
+bool is_quick(const io::Report& formula) {
+  // A core's products, and what a tile costs however small it is.
+  const double seconds = static_cast<double>(formula.flops_executed) / 20e9 +
+                         static_cast<double>(formula.visited_tiles) * 1e-6 +
+                         static_cast<double>(formula.bytes_read() + formula.bytes_written()) / 4e9;
+  return seconds < .1;
 }
 
 void check_executable(const AttentionProblem& problem, const io::Report& formula) {

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/io/algorithms.hpp"
 
@@ -17,6 +18,8 @@ void check_positive(const std::string& flag, Index value);
 DType dtype_of(const std::string& text);
 /// The names of all algorithms, for help texts.
 std::string algorithm_names();
+/// The rows of the table that --algorithm names; refuses a name that comes twice.
+std::vector<const io::Algorithm*> algorithms_called(const std::vector<std::string>& names);
 
 /// Self-attention: N_q = N_k = N, d_v = d, a key/value head for each query head.
 struct ProblemOptions {
@@ -32,14 +35,26 @@ struct ProblemOptions {
 /// How a run goes about it.
 struct ScheduleOptions {
   std::optional<Index> b_r, b_c, sram_bytes;
+  std::string choice = "best";
   Index splits = 1;
   bool includes_init = false;
 
-  /// --br, --bc, --sram, --splits, --includes-init.
+  /// --br, --bc, --sram, --blocks, --splits, --includes-init.
   void add_to(CLI::App& verb);
-  /// With --sram, the blocks that fit and move the fewest bytes.
+  /// --blocks.
+  bool takes_paper_blocks() const;
+  /// With --sram, the blocks that fit and move the fewest bytes, or the paper's, if they fit.
   io::Schedule schedule(const io::Algorithm& algorithm, const AttentionProblem& problem) const;
 };
+
+/// What one worker holds at its peak with these blocks, counted in a run on a problem of one tile;
+/// nothing where even that would take long.
+std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
+                                             const AttentionProblem& problem,
+                                             const io::Blocks& blocks);
+
+/// Whether a run takes about a tenth of a second at most; `formula` says what it would do.
+bool is_quick(const io::Report& formula);
 
 /// Refuses a run of more than about a minute of two cores, or of more memory than 4 GiB for the
 /// matrices that standard attention keeps; `formula` says what it would do.

@@ -1,0 +1,220 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "walkthrough/commands/sim/sim.hpp"
+#include "walkthrough/commands/sim/sweep_points.hpp"
+#include "walkthrough/number_table.hpp"
+
+namespace flashbook {
+namespace {
+
+using namespace sim;
+using Algorithms = std::vector<const io::Algorithm*>;
+using Json = nlohmann::ordered_json;
+
+const char* source(const io::Report& report) {
+  return report.executed ? "executed" : "closed form";
+}
+
+std::string fixed(double value, int decimals) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text == std::string("-0.00") ? "0.00" : text;
+}
+
+std::string tile(const io::Blocks& blocks) {
+  return std::to_string(blocks.rows) + " × " + std::to_string(blocks.columns);
+}
+
+const Measured* find(const std::vector<Measured>& all, Index value, const io::Algorithm& a) {
+  for (const Measured& m : all)
+    if (m.value == value && m.algorithm == &a) return &m;
+  return nullptr;
+}
+
+std::vector<Index> values_in(const std::vector<Measured>& all) {
+  std::vector<Index> values;
+  for (const Measured& m : all)
+    if (values.empty() || m.value != values.back()) values.push_back(m.value);
+  return values;
+}
+
+// ---- for people
+
+/// A value a row, an algorithm a column; of up to two algorithms also the tiles.
+std::string table_of(const SweepQuestion& q, const Algorithms& algorithms,
+                     const std::vector<Measured>& all) {
+  const auto cells = [&](auto&& first, auto&& cell, auto&& tile_cell) {
+    std::vector<std::string> row = {first};
+    for (const io::Algorithm* a : algorithms) {
+      row.push_back(cell(*a));
+      if (algorithms.size() <= 2 && a->takes.blocks) row.push_back(tile_cell(*a));
+    }
+    return row;
+  };
+  std::vector<std::vector<std::string>> rows = {cells(
+      axis_of(q.over).symbol, [](const io::Algorithm& a) { return std::string(a.name); },
+      [](const io::Algorithm&) { return std::string("B_r × B_c"); })};
+  for (const Index value : values_in(all)) {
+    const auto bytes = [&](const io::Algorithm& a) -> std::string {
+      const Measured* m = find(all, value, a);
+      if (m == nullptr) return "no tile fits  ";
+      return short_bytes(m->bytes()) + (m->report.executed ? " *" : "  ");
+    };
+    const auto blocks = [&](const io::Algorithm& a) -> std::string {
+      const Measured* m = find(all, value, a);
+      return m == nullptr ? "" : tile(m->blocks);
+    };
+    const std::string first =
+        q.over == "m" ? short_bytes(static_cast<double>(value)) : std::to_string(value);
+    rows.push_back(cells(first, bytes, blocks));
+  }
+  return table(rows);
+}
+
+std::string slope_in_words(const SweepQuestion& q, const std::optional<io::PowerLaw>& law) {
+  const SweptAxis& axis = axis_of(q.over);
+  const auto value = [&](double x) {
+    return q.over == "m" ? short_bytes(x) : std::to_string(static_cast<Index>(x));
+  };
+  if (!law)
+    return "none: no " + std::to_string(io::fewest_samples) + " neighbouring points on a line";
+  return "∝ " + axis.symbol + "^" + fixed(law->exponent, 2) + "  " + value(law->first) + " … " +
+         value(law->last) + ", " + std::to_string(law->samples) + " points within " +
+         fixed(100 * law->residual, 1) + " %";
+}
+
+std::string setting(const SweepQuestion& q) {
+  const ProblemOptions& p = q.problem;
+  std::string text = "Bytes moved between HBM and SRAM";
+  if (q.over != "n") text += ", N = " + std::to_string(p.n);
+  if (q.over != "d") text += ", d = " + std::to_string(p.d);
+  if (p.batch != 1) text += ", B = " + std::to_string(p.batch);
+  if (p.heads != 1) text += ", H = " + std::to_string(p.heads);
+  text += ", " + p.dtype + (p.causal ? ", causal" : "");
+  if (q.schedule.sram_bytes)
+    text += ", M = " + short_bytes(static_cast<double>(*q.schedule.sram_bytes));
+  return text;
+}
+
+Plot plot_of(const SweepQuestion& q, const Algorithms& algorithms,
+             const std::vector<Measured>& all) {
+  const SweptAxis& axis = axis_of(q.over);
+  Plot plot = {setting(q),
+               {axis.label, Scale::log2, axis.tick},
+               {"bytes moved", Scale::log10, short_bytes},
+               {}};
+  if (q.over == "m") plot.x.scale = Scale::log10;
+  for (const io::Algorithm* a : algorithms) {
+    Series series = {std::string(a->name), {}};
+    for (const Measured& m : all)
+      if (m.algorithm == a)
+        series.points.push_back({static_cast<double>(m.value), m.bytes(), m.report.executed});
+    if (!series.points.empty()) plot.series.push_back(series);
+  }
+  if (std::any_of(algorithms.begin(), algorithms.end(), [](auto* a) { return a->backward; }))
+    return plot;
+  Series bound = {"lower bound", {}};
+  for (const Index value : values_in(all)) {
+    double most = 0;
+    for (const Measured& m : all)
+      if (m.value == value) most = std::max(most, m.bound);
+    bound.points.push_back({static_cast<double>(value), most, false});
+  }
+  plot.series.push_back(bound);
+  return plot;
+}
+
+void print(const SweepQuestion& q, const Algorithms& algorithms, const std::vector<Measured>& all,
+           const Plot& plot) {
+  std::cout << setting(q) << ".\n\n" << table_of(q, algorithms, all) << "\n  * executed";
+  std::cout << (q.analytic ? " (none: --analytic)" : "") << "; the others from closed forms\n";
+  if (q.schedule.takes_paper_blocks())
+    std::cout << "  the paper's blocks, whether or not they fit M: 'sim blocks' says\n";
+  std::cout << "\nSlopes, where at least " << above_compulsory
+            << " times the bytes move that must (d ≤ M ≤ Nd):\n\n";
+  for (const io::Algorithm* a : algorithms)
+    std::cout << "  " << a->name << std::string(22 - std::min<std::size_t>(22, a->name.size()), ' ')
+              << slope_in_words(q, slope_of(all, *a)) << "\n";
+  std::cout << "\n" << in_characters(plot);
+}
+
+// ---- for programs
+
+Records records_of(const SweepQuestion& q, const std::vector<Measured>& all) {
+  Records records = {{"value", "algorithm", "source", "br", "bc", "bytes_read", "bytes_written",
+                      "peak_sram_bytes", "compulsory_bytes", "bound_bytes"},
+                     {}};
+  for (const Measured& m : all) {
+    const bool blocks = m.algorithm->takes.blocks;
+    const bool bounded = blocks && !m.algorithm->backward && !q.schedule.takes_paper_blocks();
+    records.rows.push_back(
+        {m.value, m.algorithm->name, source(m.report), blocks ? Json(m.blocks.rows) : Json(),
+         blocks ? Json(m.blocks.columns) : Json(), m.report.bytes_read(), m.report.bytes_written(),
+         m.report.peak_sram_bytes, m.compulsory, bounded ? Json(m.bound) : Json()});
+  }
+  return records;
+}
+
+Records slopes_of(const Algorithms& algorithms, const std::vector<Measured>& all) {
+  Records records = {
+      {"algorithm", "exponent", "coefficient", "residual", "first", "last", "points"}, {}};
+  for (const io::Algorithm* a : algorithms) {
+    if (const auto law = slope_of(all, *a))
+      records.rows.push_back({a->name, law->exponent, law->coefficient, law->residual, law->first,
+                              law->last, law->samples});
+    else
+      records.rows.push_back({a->name, {}, {}, {}, {}, {}, {}});
+  }
+  return records;
+}
+
+void sweep(const CLI::App& verb, const SweepQuestion& q) {
+  const Algorithms algorithms = algorithms_called(q.algorithms);
+  check_sweep(verb, q);
+  q.output.check();
+  const std::vector<Measured> all = measure_all(q, algorithms);
+  const Records records = records_of(q, all);
+  const Plot plot = plot_of(q, algorithms, all);
+  q.output.write(records, &plot);
+  if (!q.output.json) return print(q, algorithms, all, plot);
+  const Json out = {{"over", q.over},
+                    {"n", q.over == "n" ? Json() : Json(q.problem.n)},
+                    {"d", q.over == "d" ? Json() : Json(q.problem.d)},
+                    {"dtype", q.problem.dtype},
+                    {"causal", q.problem.causal},
+                    {"points", as_json(records)},
+                    {"slopes", as_json(slopes_of(algorithms, all))}};
+  std::cout << out.dump(2) << "\n";
+}
+
+}  // namespace
+
+void add_sim_sweep(CLI::App& sim) {
+  CLI::App* verb =
+      sim.add_subcommand("sweep", "how traffic grows along one axis, and the power law it follows");
+  const auto q = std::make_shared<SweepQuestion>();
+  verb->add_option("--over", q->over,
+                   "n (tokens), d (head dimension), m (bytes of SRAM, the best blocks for each), "
+                   "br or bc (query rows or keys of a tile)")
+      ->required();
+  verb->add_option("--from", q->from, "least value")->required();
+  verb->add_option("--to", q->to, "greatest value")->required();
+  verb->add_option("--points", q->points,
+                   "2 to 200, evenly on a logarithmic axis (default: one to "
+                   "each doubling)");
+  verb->add_option("--algorithm", q->algorithms, "up to seven, with commas: " + algorithm_names())
+      ->delimiter(',')
+      ->capture_default_str();
+  q->problem.add_to(*verb, false);
+  q->schedule.add_to(*verb);
+  verb->add_flag("--analytic", q->analytic,
+                 "all from closed forms (else what takes a tenth of a second is executed)");
+  q->output.add_to(*verb);
+  verb->callback([verb, q] { sweep(*verb, *q); });
+}
+
+}  // namespace flashbook
