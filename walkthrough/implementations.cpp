@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "cpu_reference/error.hpp"
 #include "cpu_reference/standard.hpp"
@@ -10,13 +11,25 @@
 namespace flashbook {
 namespace {
 
-/// The blocks of "io.fa2[16x48]", if that is what `name` looks like.
-std::optional<io::Blocks> blocks_in(const std::string& name) {
-  int rows = 0, columns = 0, length = 0;
-  std::sscanf(name.c_str(), "io.fa2[%9dx%9d]%n", &rows, &columns, &length);
-  const bool is_whole = length > 0 && static_cast<std::size_t>(length) == name.size();
-  if (!is_whole || rows < 1 || columns < 1) return std::nullopt;
-  return io::Blocks{rows, columns};
+/// The schedule of "[16x48]" or "[16x48/5]", if that is what `text` looks like.
+std::optional<io::Schedule> schedule_in(const char* text) {
+  int rows = 0, columns = 0, splits = 1, tail = 0;
+  if (std::sscanf(text, "[%9dx%9d%n/%9d%n", &rows, &columns, &tail, &splits, &tail) < 2)
+    return std::nullopt;
+  const bool is_whole = std::string_view(text + tail) == "]";
+  if (!is_whole || rows < 1 || columns < 1 || splits < 1) return std::nullopt;
+  return io::Schedule{{rows, columns}, splits};
+}
+
+/// One of io::blocked_pairs() with a schedule of its own, if that is what `name` asks for.
+std::unique_ptr<Implementation> scheduled(const std::string& name) {
+  for (const io::BlockedPair& pair : io::blocked_pairs()) {
+    if (name.rfind(std::string(pair.name) + "[", 0) != 0) continue;
+    const auto schedule = schedule_in(name.c_str() + pair.name.size());
+    if (schedule && (schedule->splits == 1 || io::find_algorithm(pair.forward).takes.splits))
+      return std::make_unique<io::Blocked>(pair.name, *schedule);
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -26,8 +39,9 @@ Implementations implementations() {
   all.push_back(std::make_unique<Oracle>());
   all.push_back(std::make_unique<StandardAttention>());
   all.push_back(std::make_unique<io::Standard>());
-  all.push_back(std::make_unique<io::Fa2>());
-  all.push_back(std::make_unique<io::Fa2>(io::Blocks{16, 48}));
+  for (const io::BlockedPair& pair : io::blocked_pairs())
+    all.push_back(std::make_unique<io::Blocked>(pair.name));
+  all.push_back(std::make_unique<io::Blocked>("io.fa2", io::Schedule{{16, 48}}));
   return all;
 }
 
@@ -37,9 +51,9 @@ std::unique_ptr<Implementation> find_implementation(const std::string& name) {
     if (implementation->name() == name) return std::move(implementation);
     names += implementation->name() + ", ";
   }
-  if (const auto blocks = blocks_in(name)) return std::make_unique<io::Fa2>(*blocks);
+  if (auto implementation = scheduled(name)) return implementation;
   throw InputError("--impl is '" + name + "': there is no such implementation; pass one of " +
-                   names + "or io.fa2[ROWSxKEYS] for blocks of your own");
+                   names + "or io.fa2[ROWSxKEYS] and its like for blocks of your own");
 }
 
 }  // namespace flashbook

@@ -14,7 +14,8 @@ using Implementations = std::vector<std::unique_ptr<Implementation>>;
 /// that are fastest, and with small ones, so that small problems have many tiles.
 Implementations implementations();
 
-/// The one called `name`, which may also be io.fa2 with blocks of your own: io.fa2[B_rxB_c].
+/// The one called `name`, which may also be one of io::blocked_pairs() with blocks of your own:
+/// io.fa2[B_rxB_c], or [B_rxB_c/splits] where the keys are split.
 /// Throws InputError listing the names there are.
 std::unique_ptr<Implementation> find_implementation(const std::string& name);
 

@@ -8,15 +8,20 @@
 #include "cpu_reference/slack.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/closed_form/footprint.hpp"
+#include "sim/io/fa1_forward.hpp"
 #include "sim/io/fa2_forward.hpp"
+#include "sim/io/split_kv_decode.hpp"
 #include "sim/io/standard.hpp"
 #include "sim/io/three_kernel_backward.hpp"
 
 namespace flashbook::io {
 namespace {
 
-constexpr Streams nothing = {false, false}, keys = {true, false}, both = {true, true};
+constexpr Streams nothing = {false, false}, keys = {true, false}, queries = {false, true},
+                  both = {true, true};
 constexpr Takes no_choice = {}, blocks = {.blocks = true};
+constexpr Takes blocks_splits = {.blocks = true, .splits = true};
+constexpr Takes blocks_init = {.blocks = true, .init = true};
 
 // clang-format off
 constexpr std::array all_algorithms = {
@@ -33,6 +38,18 @@ constexpr std::array all_algorithms = {
     Algorithm{"fa2_forward", "FlashAttention-2 (FA2 Alg. 1)",
               false, blocks, true, keys,
               fa2_forward, count_fa2_forward, fa2_forward_footprint},
+    Algorithm{"fa1_forward", "FlashAttention as published (FA1 Alg. 2)",
+              false, blocks_init, false, queries,
+              fa1_forward, count_fa1_forward, fa1_forward_footprint},
+    Algorithm{"fa1_forward_lse", "the same, writing the LSE that a backward pass reads",
+              false, blocks_init, true, queries,
+              fa1_forward_lse, count_fa1_forward_lse, fa1_forward_footprint},
+    Algorithm{"fa1_forward_shipped", "FlashAttention in the first release's loop order",
+              false, blocks, true, queries,
+              fa1_forward_shipped, count_fa1_forward_shipped, fa1_forward_footprint},
+    Algorithm{"split_kv_decode", "flash-decoding: keys split among workers, then combined",
+              false, blocks_splits, true, keys,
+              split_kv_decode, count_split_kv_decode, split_kv_decode_footprint},
     Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ",
               true, blocks, false, both,
               three_kernel_backward, count_three_kernels, three_kernel_footprint},
@@ -120,7 +137,8 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   check_lse_given(algorithm, problem, tensors.outputs);
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
-  if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
+  if (options.observer || nominal_flops(algorithm, problem) < worth_a_second_thread)
+    machine.max_workers = 1;
   RunOptions run_options = options;
   run_options.blocks = clamped(options.blocks, problem);
   algorithm.execute(machine, problem, tensors, run_options);
@@ -130,6 +148,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   report.algorithm = algorithm.name;
   report.executed = true;
   report.includes_init = options.includes_init;
+  report.splits = options.splits;
   report.query_heads = problem->batch * problem->heads_q;
   report.tensors = traffic_of(machine);
   report.visited_tiles = machine.tally.visited_tiles;

@@ -30,7 +30,7 @@ struct RunTensors {
   Gradients gradients;
 };
 
-/// One step of the FA2 forward: what one row tile holds after it has taken in one key tile.
+/// One step of a blocked forward pass: what a row tile holds after it has taken in one key tile.
 struct TileStep {
   Member member;
   Index query_head;
@@ -46,11 +46,13 @@ struct Schedule {
   Blocks blocks = default_blocks;
   Index splits = 1;            ///< runs of keys that a row's keys are cut into, a worker each
   bool includes_init = false;  ///< whether clearing the outputs beforehand is counted
+
+  bool operator==(const Schedule&) const = default;
 };
 
 struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
-  /// Called after every tile of fa2_forward; tiles then run one by one, in order.
+  /// Called after every tile of a blocked forward pass; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
 };
 

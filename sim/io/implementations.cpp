@@ -1,7 +1,28 @@
 #include "sim/io/implementations.hpp"
 
+#include <array>
+
+#include "cpu_reference/error.hpp"
+
 namespace flashbook::io {
 namespace {
+
+constexpr std::array all_pairs = {
+    // name; forward, backward; schedule
+    BlockedPair{"io.fa2", "fa2_forward", "three_kernel_backward"},
+    BlockedPair{"io.fa1", "fa1_forward_lse", "three_kernel_backward"},
+    BlockedPair{"io.fa1_shipped", "fa1_forward_shipped", "three_kernel_backward"},
+    BlockedPair{"io.split_kv", "split_kv_decode", "", {.splits = 3}},
+};
+
+const BlockedPair& pair_called(std::string_view name) {
+  std::string names;
+  for (const BlockedPair& pair : all_pairs) {
+    if (pair.name == name) return pair;
+    names += (names.empty() ? "" : ", ") + std::string(pair.name);
+  }
+  throw InputError("name is " + std::string(name) + ": pass one of " + names);
+}
 
 Support supports(const AttentionProblem& problem) {
   if (problem.dtype() == DType::fp64)
@@ -12,33 +33,52 @@ Support supports(const AttentionProblem& problem) {
 
 }  // namespace
 
-std::string Fa2::name() const {
-  if (blocks_ == default_blocks) return "io.fa2";
-  return "io.fa2[" + std::to_string(blocks_.rows) + "x" + std::to_string(blocks_.columns) + "]";
+std::span<const BlockedPair> blocked_pairs() {
+  return all_pairs;
 }
 
-Properties Fa2::properties() const {
+Blocked::Blocked(std::string_view name) : Blocked(name, pair_called(name).schedule) {}
+
+Blocked::Blocked(std::string_view name, const Schedule& schedule)
+    : pair_(pair_called(name)),
+      forward_(find_algorithm(pair_.forward)),
+      backward_(pair_.backward.empty() ? nullptr : &find_algorithm(pair_.backward)),
+      schedule_(schedule) {}
+
+std::string Blocked::name() const {
+  std::string name(pair_.name);
+  if (schedule_ == pair_.schedule) return name;
+  name +=
+      "[" + std::to_string(schedule_.blocks.rows) + "x" + std::to_string(schedule_.blocks.columns);
+  if (forward_.takes.splits) name += "/" + std::to_string(schedule_.splits);
+  return name + "]";
+}
+
+Properties Blocked::properties() const {
   Properties properties;
-  properties.nan_spreads_within = TileShape{blocks_.rows, blocks_.columns};
+  properties.nan_spreads_within = TileShape{schedule_.blocks.rows, schedule_.blocks.columns};
   return properties;
 }
 
-Support Fa2::supports_forward(const AttentionProblem& problem) const {
-  return supports(problem);
-}
-Support Fa2::supports_backward(const AttentionProblem& problem) const {
+Support Blocked::supports_forward(const AttentionProblem& problem) const {
   return supports(problem);
 }
 
-void Fa2::forward(const AttentionProblem& problem, const Inputs& inputs,
-                  const Outputs& outputs) const {
-  run(find_algorithm("fa2_forward"), problem, {inputs, outputs, {}, {}}, {{blocks_}});
+Support Blocked::supports_backward(const AttentionProblem& problem) const {
+  if (backward_ == nullptr)
+    return Support::no("decode has no backward pass: take another implementation, such as io.fa2");
+  return supports(problem);
 }
 
-void Fa2::backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
-                   const Cotangents& cotangents, const Gradients& gradients) const {
-  run(find_algorithm("three_kernel_backward"), problem, {inputs, saved, cotangents, gradients},
-      {{blocks_}});
+void Blocked::forward(const AttentionProblem& problem, const Inputs& inputs,
+                      const Outputs& outputs) const {
+  run(forward_, problem, {inputs, outputs, {}, {}}, {schedule_});
+}
+
+void Blocked::backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
+                       const Cotangents& cotangents, const Gradients& gradients) const {
+  if (backward_ == nullptr) throw InputError(supports_backward(problem).reason());
+  run(*backward_, problem, {inputs, saved, cotangents, gradients}, {schedule_});
 }
 
 Properties Standard::properties() const {

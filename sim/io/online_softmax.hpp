@@ -25,9 +25,10 @@ struct SoftmaxState {
   float lse() const { return m + std::log(l); }
 };
 
-/// A sink is a key without a value: it weighs in ℓ, and nothing is added to o.
-inline SoftmaxState sink_state(float logit) {
-  return {logit, logit == minus_infinity ? 0.f : 1.f};
+/// State of a part of a row of which the LSE alone is known, its o being divided by ℓ: all of ℓ is
+/// in m. A sink is such a part: its logit is its LSE, and it has no o.
+inline SoftmaxState state_of_part(float lse) {
+  return {lse, lse == minus_infinity ? 0.f : 1.f};
 }
 
 /// P_z = e^(z − LSE): the sink's share of a row.

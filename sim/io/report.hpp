@@ -22,6 +22,7 @@ struct TensorTraffic {
 struct Report {
   std::string algorithm;
   bool executed = false;  ///< counted from a run; else from closed forms
+  Index splits = 1;       ///< runs that each row's keys were cut into
   Index query_heads = 0;  ///< B·H_q: tables are per query head
   std::vector<TensorTraffic> tensors;
   Index visited_tiles = 0;     ///< tiles of S computed

@@ -45,18 +45,6 @@ void add_seen_product(Sram& sram, Tile& C, const Weights& W, Tile& X) {
   }
 }
 
-struct HeadOf {
-  Member member;
-  Index head;
-};
-
-std::vector<HeadOf> heads_of(const AttentionProblem& problem, Index heads) {
-  std::vector<HeadOf> all;
-  for (Index b = 0; b < problem->members; ++b)
-    for (Index h = 0; h < heads; ++h) all.push_back({problem.member(b), h});
-  return all;
-}
-
 class Standard {
  public:
   Standard(Machine& machine, const AttentionProblem& problem, const Tensors& tensors)
@@ -117,10 +105,8 @@ Tensor Standard::add_pairs(const char* name) {
 /// One kernel: a worker a head of a member.
 template <class Task>
 void Standard::for_heads(Index heads, const Task& task) {
-  const std::vector<HeadOf> all = heads_of(problem_, heads);
-  machine_.launch(static_cast<Index>(all.size()), [&](Sram& sram, Index t) {
-    (this->*task)(sram, all[static_cast<std::size_t>(t)]);
-  });
+  launch_over(machine_, heads_of(problem_, heads),
+              [&](Sram& sram, const HeadOf& at) { (this->*task)(sram, at); });
 }
 
 template <class Rows>
@@ -161,7 +147,7 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head;
   const SoftmaxState start =
-      hbm_.sinks ? sink_state(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
+      hbm_.sinks ? state_of_part(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
   const bool writes_lse = hbm_.lse && !backward_;
   stream(m, [&](Range rows) {
     Tile S = sram.load(S_, pairs(m, h, rows)), lse = sram.allocate("LSE", rows.size(), 1);
@@ -203,10 +189,8 @@ void Standard::backward() {
   for_heads(problem_->heads_q, &Standard::grad_queries);
   for_heads(problem_->heads_kv, &Standard::grad_keys);
   if (!hbm_.grad_bias) return;
-  const auto tiles = bias_tiles(problem_, {standard_rows, std::max<Index>(1, problem_->n_k)});
-  machine_.launch(static_cast<Index>(tiles.size()), [&](Sram& sram, Index t) {
-    grad_bias(sram, tiles[static_cast<std::size_t>(t)]);
-  });
+  launch_over(machine_, bias_tiles(problem_, {standard_rows, std::max<Index>(1, problem_->n_k)}),
+              [&](Sram& sram, const BiasTile& tile) { grad_bias(sram, tile); });
 }
 
 /// dV = Σ_group PᵀdO: dV whole, rows of P and dO stream.

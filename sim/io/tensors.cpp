@@ -152,6 +152,13 @@ std::vector<KeyTile> key_tiles(const AttentionProblem& problem, Index block) {
   return tiles;
 }
 
+std::vector<HeadOf> heads_of(const AttentionProblem& problem, Index heads) {
+  std::vector<HeadOf> all;
+  for (Index b = 0; b < problem->members; ++b)
+    for (Index h = 0; h < heads; ++h) all.push_back({problem.member(b), h});
+  return all;
+}
+
 std::vector<BiasTile> bias_tiles(const AttentionProblem& problem, const Blocks& blocks) {
   const auto queries = bias_axis_tiles(problem, true, blocks.rows);
   const auto keys = bias_axis_tiles(problem, false, blocks.columns);

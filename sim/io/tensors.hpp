@@ -40,6 +40,12 @@ struct KeyTile {
   Range keys;
 };
 
+/// One head of one member.
+struct HeadOf {
+  Member member;
+  Index head;
+};
+
 /// A tile of one axis (queries or keys) of the bias, as its gradient is cut.
 struct BiasAxisTile {
   static constexpr Index every_member = -1, no_member = -2;
@@ -75,5 +81,14 @@ std::vector<BiasTile> bias_tiles(const AttentionProblem& problem, const Blocks& 
 
 std::vector<QueryTile> query_tiles(const AttentionProblem& problem, Index block);
 std::vector<KeyTile> key_tiles(const AttentionProblem& problem, Index block);
+/// Heads 0 … heads − 1 of every member: H_q or H_kv of them.
+std::vector<HeadOf> heads_of(const AttentionProblem& problem, Index heads);
+
+/// A kernel: task(sram, piece) for each piece of the work.
+template <class Piece, class Task>
+void launch_over(Machine& machine, const std::vector<Piece>& work, const Task& task) {
+  machine.launch(static_cast<Index>(work.size()),
+                 [&](Sram& sram, Index t) { task(sram, work[static_cast<std::size_t>(t)]); });
+}
 
 }  // namespace flashbook::io

@@ -46,13 +46,40 @@ inline bool all_finite(const Tile& tile) {
   return (tile.array() * 0).sum() == 0;
 }
 
+/// Whether no row of the tile sees key j.
+inline bool is_unseen(const Tile& S, Index j) {
+  return (S.col(j).array() == minus_infinity).all();
+}
+
 /// Zeroes the rows of a key tile (K or V) whose column of S is −∞ throughout: nobody sees them.
 /// Their weights will be 0, but what they hold must not matter, and 0 · NaN is NaN.
 inline void silence_unseen_keys(const Tile& S, Tile& keys) {
   if (all_finite(keys)) return;
   for (Index j = 0; j < S.cols(); ++j)
-    if ((S.col(j).array() == minus_infinity).all()) keys.row(j).setZero();
+    if (is_unseen(S, j)) keys.row(j).setZero();
 }
+
+/// The same for as long as it lives, in a key tile that other rows will still read.
+class SilencedKeys {
+ public:
+  SilencedKeys(const Tile& S, Tile& keys) : keys_(keys) {
+    if (all_finite(keys)) return;
+    for (Index j = 0; j < S.cols(); ++j)
+      if (is_unseen(S, j)) {
+        before_.emplace_back(j, keys.row(j));
+        keys.row(j).setZero();
+      }
+  }
+  ~SilencedKeys() {
+    for (const auto& [j, row] : before_) keys_.row(j) = row;
+  }
+  SilencedKeys(const SilencedKeys&) = delete;
+  SilencedKeys& operator=(const SilencedKeys&) = delete;
+
+ private:
+  Tile& keys_;
+  std::vector<std::pair<Index, Matrix<float>>> before_;
+};
 
 /// Likewise the rows of a query tile (Q or dO) that see no key.
 inline void silence_blind_queries(const Tile& S, Tile& queries) {

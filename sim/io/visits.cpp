@@ -53,7 +53,7 @@ std::set<std::pair<Index, Index>> walk(Index n, Index along, const Reach& reach,
 /// Without a mask every tile is visited: no walk.
 Visits dense_visits(Index n_q, Index n_k, const Blocks& blocks) {
   const Index t_r = ceil_div(n_q, blocks.rows), t_c = ceil_div(n_k, blocks.columns);
-  Visits v = {n_q * t_c, n_k * t_r, t_r * t_c, n_q * n_k, {}, {}};
+  Visits v = {n_q * t_c, n_k * t_r, t_r * t_c, n_q * n_k, n_k > 0 ? n_q : 0, {}, {}};
   const Index b_r = std::min(blocks.rows, n_q), b_c = std::min(blocks.columns, n_k);
   if (n_q > 0) v.row_tiles.insert({b_r, b_c});
   if (n_k > 0) v.key_tiles.insert({b_c, b_r});
@@ -73,6 +73,7 @@ Visits visits_of(const AttentionProblem& problem, const Member& member, const Bl
                        v.columns += positions;
                        v.tiles += tiles;
                        v.pairs += length * positions;
+                       if (tiles > 0) v.seeing += length;
                      });
   v.key_tiles = walk(member.n_k, blocks.columns, keys, blocks.rows, [](Index, Index, Index) {});
   return v;

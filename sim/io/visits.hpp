@@ -15,6 +15,7 @@ struct Visits {
   Index columns = 0;  ///< C = Σ B_c
   Index tiles = 0;    ///< V
   Index pairs = 0;    ///< Σ B_r · B_c
+  Index seeing = 0;   ///< rows of the row tiles that visit any: N, but for what masks hide
   /// Each row tile's B_r with the largest B_c it visits (0: none), and each key tile's B_c with the
   /// largest B_r: what is resident together. A handful of shapes, however many tiles.
   std::set<std::pair<Index, Index>> row_tiles, key_tiles;

@@ -76,7 +76,7 @@ void attention(benchmark::State& state, const Implementation& with, Pass pass,
 void long_sequence(benchmark::State& state) {
   const Index n = 65536, d = 64;
   Example example(n, d, 1);
-  const io::Fa2 fa2;
+  const io::Blocked fa2("io.fa2");
   for (auto _ : state) {
     example.forward(fa2);
     example.backward(fa2);
@@ -89,7 +89,7 @@ void long_sequence(benchmark::State& state) {
   state.counters["S MiB"] = 4. * n * n / (1 << 20);
 }
 
-const io::Fa2 fa2;
+const io::Blocked fa2("io.fa2");
 const StandardAttention standard;
 
 void register_pass(const char* name, const Implementation& with, Pass pass, double multiply_adds) {

@@ -10,6 +10,8 @@ struct Row {
   std::vector<std::string_view> refused_forward, refused_backward;  // options of options_of
 };
 
+const std::vector<std::string_view> every_dtype = {"fp16", "bf16", "fp32", "fp64"};
+
 /// The support table.
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
@@ -17,6 +19,9 @@ const std::vector<Row>& table() {
       {"standard", {}, {}},
       {"io.standard", {"fp64"}, {"fp64"}},
       {"io.fa2", {"fp64"}, {"fp64"}},
+      {"io.fa1", {"fp64"}, {"fp64"}},
+      {"io.fa1_shipped", {"fp64"}, {"fp64"}},
+      {"io.split_kv", {"fp64"}, every_dtype},
   };
   return rows;
 }
@@ -63,7 +68,7 @@ std::vector<std::string_view> options_of(const AttentionProblem& problem) {
 
 std::optional<bool> should_refuse(std::string_view implementation, const AttentionProblem& problem,
                                   Pass pass) {
-  // "io.fa2[16x48]" is io.fa2 with other blocks.
+  // "io.fa2[16x48]" is io.fa2 with another schedule.
   const std::string_view family = implementation.substr(0, implementation.find('['));
   const auto row = std::find_if(table().begin(), table().end(), [&](const Row& candidate) {
     return candidate.implementation == family;

@@ -14,8 +14,8 @@ int main() {
   inputs.v = v;
 
   const flashbook::AttentionProblem problem(flashbook::dense_problem(1, 1, 1, 3, 5, 2, 2));
-  const auto report = flashbook::conformance::verify_tensors(flashbook::io::Fa2({2, 2}), "mine",
-                                                             problem, inputs, 1);
+  const auto report = flashbook::conformance::verify_tensors(
+      flashbook::io::Blocked("io.fa2", {{2, 2}}), "mine", problem, inputs, 1);
 
   for (const auto& reason : report.reasons) std::printf("%s\n", reason.c_str());
   const bool ok = report.status == flashbook::conformance::Status::passed;

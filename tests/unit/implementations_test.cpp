@@ -13,12 +13,16 @@ namespace {
 
 using namespace conformance;
 
-/// Every implementation that `flashbook list` shows, and io.fa2 at more block shapes: from one tile
-/// a problem down to a key or a row a tile, for cases hold a few dozen tokens.
+/// Every implementation that `flashbook list` shows, and those in blocks at more shapes: from one
+/// tile a problem down to a key a tile, for cases hold a few dozen tokens.
 Implementations tested() {
   Implementations all = implementations();
-  for (const io::Blocks& blocks : {io::Blocks{7, 5}, io::Blocks{32, 1}})
-    all.push_back(std::make_unique<io::Fa2>(blocks));
+  for (const io::BlockedPair& pair : io::blocked_pairs()) {
+    const bool splits = io::find_algorithm(pair.forward).takes.splits;
+    for (const io::Schedule& schedule : {io::Schedule{{7, 5}, 2}, io::Schedule{{32, 1}, 4}})
+      all.push_back(std::make_unique<io::Blocked>(
+          pair.name, io::Schedule{schedule.blocks, splits ? schedule.splits : 1}));
+  }
   return all;
 }
 

@@ -4,95 +4,39 @@
 #include <omp.h>
 
 #include "cpu_reference/standard.hpp"
-#include "random_problem.hpp"
-#include "sim/io/implementations.hpp"
+#include "io_runs.hpp"
 
 using namespace flashbook;
 using flashbook::testing::chance;
+using flashbook::testing::compute;
 using flashbook::testing::describe;
+using flashbook::testing::difference;
 using flashbook::testing::pick;
 using flashbook::testing::Random;
 using flashbook::testing::random_problem;
+using flashbook::testing::random_schedule;
+using flashbook::testing::same_bits;
 using flashbook::testing::Storage;
 using flashbook::testing::Tensors;
 
-namespace {
-
-void compute(const Implementation& implementation, const AttentionProblem& problem, Tensors& t) {
-  t.clear_outputs();
-  implementation.forward(problem, t.inputs(), t.outputs());
-  implementation.backward(problem, t.inputs(), t.outputs(), t.cotangents(), t.gradients());
-}
-
-std::vector<std::pair<const char*, const Storage*>> outputs_of(const AttentionProblem& p,
-                                                               const Tensors& t) {
-  std::vector<std::pair<const char*, const Storage*>> all = {
-      {"O", &t.o}, {"LSE", &t.lse}, {"dQ", &t.d_q}, {"dK", &t.d_k}, {"dV", &t.d_v}};
-  if (p->has_bias) all.emplace_back("dBias", &t.d_bias);
-  if (p->has_sinks) all.emplace_back("dSinks", &t.d_sinks);
-  return all;
-}
-
-/// Unit roundoff, times what a few dozen accumulated terms of order one can make of it.
-double bound_of(DType dtype) {
-  return dtype == DType::fp32 ? 2e-5 : dtype == DType::fp16 ? 1e-2 : 8e-2;
-}
-
-void check_close(const AttentionProblem& p, const Tensors& got, const Tensors& want) {
-  const auto want_all = outputs_of(p, want);
-  std::size_t which = 0;
-  for (const auto& output : outputs_of(p, got)) {
-    const Storage& values = *output.second;
-    const Storage& reference = *want_all[which++].second;
-    double largest = 1;
-    for (Index i = 0; i < reference.size(); ++i)
-      if (std::isfinite(reference[i])) largest = std::max<double>(largest, std::abs(reference[i]));
-    for (Index i = 0; i < values.size(); ++i) {
-      if (values[i] == reference[i]) continue;
-      const bool close = std::abs(values[i] - reference[i]) <= bound_of(p.dtype()) * largest;
-      if (close) continue;
-      CAPTURE(output.first);
-      CAPTURE(i);
-      CAPTURE(values[i]);
-      CAPTURE(reference[i]);
-      CHECK(close);
-      return;
-    }
-  }
-}
-
-bool same_bits(const AttentionProblem& p, const Tensors& a, const Tensors& b) {
-  const auto other = outputs_of(p, b);
-  std::size_t which = 0;
-  for (const auto& [tensor, values] : outputs_of(p, a))
-    if (values->bytes() != other[which++].second->bytes()) return false;
-  return true;
-}
-
-}  // namespace
-
-TEST_CASE("io.fa2 and io.standard agree with the oracle on random problems of the contract") {
+TEST_CASE("every implementation agrees with the oracle on random problems of the contract") {
   Random random(31);
   for (int n = 0; n < 1500; ++n) {
     const AttentionProblem problem = random_problem(random);
     Tensors want(problem, random);
     Tensors got = want;
-    const io::Blocks blocks = {pick(random, 1, 12), pick(random, 1, 12)};
     CAPTURE(n);
     CAPTURE(describe(problem));
-    CAPTURE(blocks.rows);
-    CAPTURE(blocks.columns);
     compute(Oracle(), problem, want);
-    {
-      CAPTURE("io.fa2");
-      compute(io::Fa2(blocks), problem, got);
-      check_close(problem, got, want);
-    }
-    {
-      CAPTURE("io.standard");
-      compute(io::Standard(), problem, got);
-      check_close(problem, got, want);
-    }
+    const auto check = [&](const Implementation& implementation) {
+      const std::string name = implementation.name();
+      CAPTURE(name);
+      const bool gradients = compute(implementation, problem, got);
+      CHECK(difference(problem, got, want, gradients) == "");
+    };
+    check(io::Standard());
+    for (const io::BlockedPair& pair : io::blocked_pairs())
+      check(io::Blocked(pair.name, random_schedule(random, pair, 12)));
   }
 }
 
@@ -103,41 +47,20 @@ TEST_CASE("every result repeats bit for bit, whatever the number of threads") {
     const AttentionProblem problem = random_problem(random, 150);
     Tensors first(problem, random);
     Tensors again = first;
-    for (const io::Blocks blocks : {io::Blocks{16, 24}, io::default_blocks}) {
-      compute(io::Fa2(blocks), problem, first);
-      for (const int count : {1, 3}) {
-        omp_set_num_threads(count);
-        compute(io::Fa2(blocks), problem, again);
-        CHECK(same_bits(problem, first, again));
+    for (const io::BlockedPair& pair : io::blocked_pairs())
+      for (const io::Schedule& schedule : {random_schedule(random, pair, 24), pair.schedule}) {
+        const io::Blocked implementation(pair.name, schedule);
+        const std::string name = implementation.name();
+        CAPTURE(name);
+        const bool gradients = compute(implementation, problem, first);
+        for (const int count : {1, 3}) {
+          omp_set_num_threads(count);
+          compute(implementation, problem, again);
+          CHECK(same_bits(problem, first, again, gradients));
+        }
+        omp_set_num_threads(threads);
       }
-      omp_set_num_threads(threads);
-    }
   }
-}
-
-TEST_CASE("a packed member's O and LSE do not depend on its neighbours, bit for bit") {
-  const Index n = 37, d = 8, before = 11;
-  flashbook_problem alone = dense_problem(1, 1, 1, n, n, d, d);
-  alone.causal = 1;
-  const AttentionProblem single(alone);
-  Random random(3);
-  Tensors t(single, random);
-  io::Fa2({16, 16}).forward(single, t.inputs(), t.outputs());
-
-  flashbook_problem both = dense_problem(1, 1, 1, before + n, before + n, d, d);
-  both.causal = 1;
-  both.packed = 1;
-  both.members = 2;
-  const AttentionProblem packed(both, {0, before, before + n}, {0, before, before + n});
-  Tensors u(packed, random);
-  for (Index i = 0; i < n * d; ++i) {
-    u.q.set(before * d + i, t.q[i]);
-    u.k.set(before * d + i, t.k[i]);
-    u.v.set(before * d + i, t.v[i]);
-  }
-  io::Fa2({16, 16}).forward(packed, u.inputs(), u.outputs());
-  for (Index i = 0; i < n * d; ++i) REQUIRE(u.o[before * d + i] == t.o[i]);
-  for (Index i = 0; i < n; ++i) REQUIRE(u.lse[before + i] == t.lse[i]);
 }
 
 TEST_CASE("one visible key gives exactly its V, even at logits of 1e10") {
@@ -146,7 +69,7 @@ TEST_CASE("one visible key gives exactly its V, even at logits of 1e10") {
   Tensors t(problem, random);
   t.q.fill(1e5);
   t.k.fill(5e4);
-  io::Fa2().forward(problem, t.inputs(), t.outputs());
+  io::Blocked("io.fa2").forward(problem, t.inputs(), t.outputs());
   for (Index i = 0; i < 5; ++i)
     for (Index c = 0; c < 4; ++c) CHECK(t.o[i * 4 + c] == t.v[c]);
 }
@@ -165,9 +88,9 @@ TEST_CASE("rows that see nothing contribute exactly nothing, whatever dO and sto
     poisoned.d_o.set(i, std::numeric_limits<float>::infinity());
   }
   for (const io::Blocks blocks : {io::Blocks{9, 3}, io::Blocks{2, 2}}) {
-    compute(io::Fa2(blocks), problem, clean);
-    compute(io::Fa2(blocks), problem, poisoned);
-    CHECK(same_bits(problem, clean, poisoned));
+    compute(io::Blocked("io.fa2", {blocks}), problem, clean);
+    compute(io::Blocked("io.fa2", {blocks}), problem, poisoned);
+    CHECK(same_bits(problem, clean, poisoned, true));
     for (Index i = 3 * 4; i < 9 * 4; ++i) CHECK(clean.o[i] == 0);
     for (Index i = 3; i < 9; ++i) CHECK(clean.lse[i] == -std::numeric_limits<float>::infinity());
   }
@@ -180,7 +103,7 @@ TEST_CASE("NaN and +∞ in what a row sees reach the row, and no row of another 
     Tensors t(problem, random);
     for (Index c = 0; c < 4; ++c) t.q.set(c, poison);  // row 0: its scores overflow or are NaN
     for (Index i = 0; i < t.k.size(); ++i) t.k.set(i, 1e3f);
-    io::Fa2({4, 4}).forward(problem, t.inputs(), t.outputs());
+    io::Blocked("io.fa2", {{4, 4}}).forward(problem, t.inputs(), t.outputs());
     for (Index c = 0; c < 4; ++c) CHECK(std::isnan(t.o[c]));
     CHECK(std::isnan(t.lse[0]));
     for (Index i = 4; i < t.o.size(); ++i) CHECK(std::isfinite(t.o[i]));
@@ -198,7 +121,7 @@ TEST_CASE("scores that overflow to −∞ hide their keys: a row of nothing else
   }
   t.k.fill(1e30f);
   t.k.set(0, 0);  // d − 1 of its channels still overflow
-  compute(io::Fa2({2, n_k}), problem, t);
+  compute(io::Blocked("io.fa2", {{2, n_k}}), problem, t);
   CHECK(t.lse[0] == -std::numeric_limits<float>::infinity());
   for (Index c = 0; c < d; ++c) CHECK(t.o[c] == 0);
   for (Index c = 0; c < d; ++c) CHECK(std::isfinite(t.o[d + c]));
@@ -221,15 +144,15 @@ TEST_CASE("a score of −∞ by arithmetic contributes exactly nothing, whatever
   for (Index c = 0; c < d; ++c) poisoned.d_o.set(1 * d + c, std::nanf(""));  // of the empty row
   for (const io::Blocks blocks : {io::Blocks{3, 6}, io::Blocks{1, 1}, io::Blocks{2, 4}}) {
     CAPTURE(blocks.rows);
-    compute(io::Fa2(blocks), problem, clean);
-    compute(io::Fa2(blocks), problem, poisoned);
+    compute(io::Blocked("io.fa2", {blocks}), problem, clean);
+    compute(io::Blocked("io.fa2", {blocks}), problem, poisoned);
     CHECK(clean.lse[1] == -std::numeric_limits<float>::infinity());
     CHECK(std::isfinite(clean.lse[0]));
-    CHECK(same_bits(problem, clean, poisoned));
+    CHECK(same_bits(problem, clean, poisoned, true));
   }
   compute(io::Standard(), problem, clean);
   compute(io::Standard(), problem, poisoned);
-  CHECK(same_bits(problem, clean, poisoned));
+  CHECK(same_bits(problem, clean, poisoned, true));
 }
 
 TEST_CASE("V of a key that all rows hide by arithmetic does not matter") {
@@ -246,10 +169,10 @@ TEST_CASE("V of a key that all rows hide by arithmetic does not matter") {
     compute(implementation, problem, clean);
     compute(implementation, problem, poisoned);
     CHECK(std::isfinite(clean.o[0]));
-    CHECK(same_bits(problem, clean, poisoned));
+    CHECK(same_bits(problem, clean, poisoned, true));
   };
-  check(io::Fa2({4, 4}));
-  check(io::Fa2({2, 1}));
+  check(io::Blocked("io.fa2", {{4, 4}}));
+  check(io::Blocked("io.fa2", {{2, 1}}));
   check(io::Standard());
 }
 
@@ -274,7 +197,7 @@ TEST_CASE("NaN in V or dO reaches the rows and keys that see it, also where P un
         compute(implementation, problem, t);
         return t;
       };
-      const io::Fa2 whole, tiles({1, 1});
+      const io::Blocked whole("io.fa2"), tiles("io.fa2", {{1, 1}});
       const io::Standard standard;
       const Oracle oracle;
       for (const Implementation* each :
@@ -320,7 +243,7 @@ TEST_CASE("an infinite K that a soft-cap makes harmless to S reaches dQ, whateve
       CHECK(std::isnan(t.d_q[0]));
     };
     check(Oracle());
-    check(io::Fa2());
+    check(io::Blocked("io.fa2"));
     check(io::Standard());
   }
 }
@@ -392,6 +315,6 @@ TEST_CASE("fp64 is refused by name") {
   flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 2, 2);
   p.dtype = FLASHBOOK_FP64;
   const AttentionProblem problem(p);
-  CHECK_FALSE(io::Fa2().supports_forward(problem));
+  CHECK_FALSE(io::Blocked("io.fa2").supports_forward(problem));
   CHECK(io::Standard().supports_backward(problem).reason().find("fp64") != std::string::npos);
 }

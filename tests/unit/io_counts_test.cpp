@@ -5,21 +5,20 @@
 #include <map>
 
 #include "cpu_reference/error.hpp"
-#include "random_problem.hpp"
-#include "sim/io/closed_form/closed_form.hpp"
+#include "io_runs.hpp"
 #include "sim/io/visits.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
+using flashbook::testing::chance;
 using flashbook::testing::pick;
 using flashbook::testing::Random;
 using flashbook::testing::random_problem;
+using flashbook::testing::run_random;
+using flashbook::testing::run_tensors;
+using flashbook::testing::square;
 
 namespace {
-
-RunTensors run_tensors(testing::Tensors& t) {
-  return {t.inputs(), t.outputs(), t.cotangents(), t.gradients()};
-}
 
 void check_equal(const Report& executed, const Report& formula) {
   CHECK(executed.executed);
@@ -34,25 +33,13 @@ void check_equal(const Report& executed, const Report& formula) {
   CHECK(executed.visited_tiles == formula.visited_tiles);
   CHECK(executed.flops_executed == formula.flops_executed);
   CHECK(executed.peak_sram_bytes == formula.peak_sram_bytes);
+  CHECK(executed.splits == formula.splits);
+  CHECK(executed.includes_init == formula.includes_init);
   REQUIRE(executed.tensors.size() == formula.tensors.size());
   for (std::size_t i = 0; i < executed.tensors.size(); ++i) {
     CAPTURE(executed.tensors[i].name);
     CHECK(executed.tensors[i] == formula.tensors[i]);
   }
-}
-
-/// N_q = N_k = N, one head, fp32.
-AttentionProblem square(Index n, Index d, bool causal) {
-  flashbook_problem p = dense_problem(1, 1, 1, n, n, d, d);
-  p.causal = causal;
-  return AttentionProblem(p);
-}
-
-Report run_random(const Algorithm& algorithm, const AttentionProblem& problem,
-                  const RunOptions& options = {}) {
-  Random random(7);
-  testing::Tensors tensors(problem, random);
-  return run(algorithm, problem, run_tensors(tensors), options);
 }
 
 /// Every pair asked, tile by tile.
@@ -78,6 +65,8 @@ Visits visits_by_brute_force(const AttentionProblem& problem, const Blocks& bloc
       row.second = std::max(row.second, keys);
       key.second = std::max(key.second, rows);
     }
+  for (const auto& row : longest_of_row)
+    if (row.second > 0) v.seeing += rows_of(row.first);
   for (const auto& row : longest_of_row) v.row_tiles.insert({rows_of(row.first), row.second});
   for (const auto& key : longest_of_key) v.key_tiles.insert({keys_of(key.first), key.second});
   return v;
@@ -104,6 +93,7 @@ void check_visits(const AttentionProblem& problem, const Blocks& blocks) {
   REQUIRE(got.columns == want.columns);
   REQUIRE(got.tiles == want.tiles);
   REQUIRE(got.pairs == want.pairs);
+  REQUIRE(got.seeing == want.seeing);
   REQUIRE(same_largest(got.row_tiles, want.row_tiles));
   REQUIRE(same_largest(got.key_tiles, want.key_tiles));
   if (blocks == Blocks{1, 1})
@@ -112,9 +102,9 @@ void check_visits(const AttentionProblem& problem, const Blocks& blocks) {
 
 }  // namespace
 
-TEST_CASE("executed counts equal closed forms on 5,000 random problems, for every algorithm") {
+TEST_CASE("executed counts equal closed forms on 10,000 random problems, for every algorithm") {
   Random random(20251);
-  for (int n = 0; n < 5000; ++n) {
+  for (int n = 0; n < 10000; ++n) {
     const AttentionProblem problem = random_problem(random, n % 100 == 0 ? 80 : 24);
     testing::Tensors tensors(problem, random);
     const Blocks blocks = {pick(random, 1, 10), pick(random, 1, 10)};
@@ -124,10 +114,13 @@ TEST_CASE("executed counts equal closed forms on 5,000 random problems, for ever
     CAPTURE(blocks.columns);
     for (const Algorithm& algorithm : algorithms()) {
       CAPTURE(std::string(algorithm.name));
-      RunOptions options;
-      options.blocks = blocks;
-      check_equal(run(algorithm, problem, run_tensors(tensors), options),
-                  closed_form(algorithm, problem, {blocks}));
+      Schedule schedule = {blocks};
+      if (algorithm.takes.splits) schedule.splits = pick(random, 1, 5);
+      if (algorithm.takes.init) schedule.includes_init = chance(random, .5);
+      CAPTURE(schedule.splits);
+      CAPTURE(schedule.includes_init);
+      check_equal(run(algorithm, problem, run_tensors(tensors), {schedule}),
+                  closed_form(algorithm, problem, schedule));
     }
   }
 }
@@ -202,6 +195,11 @@ TEST_CASE("the worked example: causal, N = 10, B_r = 3, B_c = 4 gives V = 9, R =
   const Report forward = run_random(find_algorithm("fa2_forward"), problem, options);
   CHECK(forward.visited_tiles == 9);
   CHECK(forward.matrix_reads() == 10 * d + 2 * d * 32);
+  const Report fa1 = run_random(find_algorithm("fa1_forward"), problem, options);
+  CHECK(fa1.visited_tiles == 9);
+  CHECK(fa1.matrix_reads() == 2 * 10 * d + 2 * d * 21);
+  const Report shipped = run_random(find_algorithm("fa1_forward_shipped"), problem, options);
+  CHECK(shipped.matrix_reads() == 2 * 10 * d + d * 21 + d * (21 - 10));
   const Report backward = run_random(find_algorithm("three_kernel_backward"), problem, options);
   CHECK(backward.visited_tiles == 2 * 9);
   CHECK(backward.matrix_reads() == 6 * 10 * d + 2 * d * 21 + 2 * d * 32);
@@ -210,8 +208,6 @@ TEST_CASE("the worked example: causal, N = 10, B_r = 3, B_c = 4 gives V = 9, R =
 
 TEST_CASE("the rows of the traffic table, dense and causal") {
   const Index N = 150, d = 8, B_r = 48, B_c = 32;
-  RunOptions options;
-  options.blocks = {B_r, B_c};
   for (const bool causal : {false, true}) {
     CAPTURE(causal);
     const Index T_r = (N + B_r - 1) / B_r, T_c = (N + B_c - 1) / B_c;
@@ -227,21 +223,28 @@ TEST_CASE("the rows of the traffic table, dense and causal") {
     }
     const AttentionProblem problem = square(N, d, causal);
     const auto check = [&](const char* name, Index reads, Index writes, Index vector_reads,
-                           Index vector_writes, Index tiles) {
+                           Index vector_writes, Index tiles, const Schedule& schedule) {
       CAPTURE(name);
-      const Report report = run_random(find_algorithm(name), problem, options);
+      const Report report = run_random(find_algorithm(name), problem, {schedule});
       CHECK(report.matrix_reads() == reads);
       CHECK(report.matrix_writes() == writes);
       CHECK(report.vector_reads() == vector_reads);
       CHECK(report.vector_writes() == vector_writes);
       CHECK(report.visited_tiles == tiles);
     };
-    check("standard_forward", 3 * N * d + 2 * N * N, N * d + 2 * N * N, 0, 0, 0);
-    check("standard_forward_lse", 3 * N * d + 2 * N * N, N * d + 2 * N * N, 0, N, 0);
-    check("standard_backward", 5 * N * d + 5 * N * N, 3 * N * d + 2 * N * N, 0, 0, 0);
-    check("fa2_forward", N * d + 2 * d * C, N * d, 0, N, V);
-    check("three_kernel_backward", 6 * N * d + 2 * d * R + 2 * d * C, 3 * N * d, 2 * R + 2 * N, N,
-          2 * V);
+    const Index Nd = N * d, dR = d * R, N2 = N * N, S = 3;
+    const Schedule plain = {{B_r, B_c}}, with_init = {{B_r, B_c}, 1, true}, split = {{B_r, B_c}, S};
+    check("standard_forward", 3 * Nd + 2 * N2, Nd + 2 * N2, 0, 0, 0, plain);
+    check("standard_forward_lse", 3 * Nd + 2 * N2, Nd + 2 * N2, 0, N, 0, plain);
+    check("standard_backward", 5 * Nd + 5 * N2, 3 * Nd + 2 * N2, 0, 0, 0, plain);
+    check("fa1_forward", 2 * Nd + 2 * dR, dR, 2 * R, 2 * R, V, plain);
+    check("fa1_forward", 2 * Nd + 2 * dR, dR + Nd, 2 * R, 2 * R + 2 * N, V, with_init);
+    check("fa1_forward_lse", 2 * Nd + 2 * dR, dR, 2 * R, 2 * R + N, V, plain);
+    check("fa1_forward_shipped", 2 * Nd + dR + d * (R - N), dR, R - N, R, V, plain);
+    check("fa2_forward", Nd + 2 * d * C, Nd, 0, N, V, plain);
+    check("split_kv_decode", 2 * S * Nd + 2 * d * C, S * Nd + Nd, S * N, S * N + N, V, split);
+    check("three_kernel_backward", 6 * Nd + 2 * dR + 2 * d * C, 3 * Nd, 2 * R + 2 * N, N, 2 * V,
+          plain);
   }
 }
 
@@ -256,25 +259,4 @@ TEST_CASE("FLOPs: 4N²d forward, 14N²d executed and 10N²d nominal backward, ha
   CHECK(closed_form(backward, dense).flops_nominal == 10 * pairs * d);
   CHECK(closed_form(forward, causal).flops_nominal == 2 * pairs * d);
   CHECK(closed_form(backward, causal).flops_nominal == 5 * pairs * d);
-}
-
-TEST_CASE("best blocks: they run in the SRAM given, and no other blocks move fewer bytes") {
-  for (const bool causal : {false, true})
-    for (const char* name : {"fa2_forward", "three_kernel_backward"}) {
-      const AttentionProblem problem = square(40, 4, causal);
-      const Algorithm& algorithm = find_algorithm(name);
-      const Index sram = 3000;
-      RunOptions options;
-      options.sram_bytes = sram;
-      options.blocks = best_blocks(algorithm, problem, sram);
-      const Report best = run_random(algorithm, problem, options);
-      CHECK(best.peak_sram_bytes <= sram);
-      for (Index rows = 1; rows <= 40; ++rows)
-        for (Index columns = 1; columns <= 40; ++columns) {
-          const Report other = closed_form(algorithm, problem, {{rows, columns}});
-          if (other.peak_sram_bytes > sram) continue;
-          CHECK(best.bytes_read() + best.bytes_written() <=
-                other.bytes_read() + other.bytes_written());
-        }
-    }
 }

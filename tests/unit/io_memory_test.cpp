@@ -226,8 +226,8 @@ TEST_CASE("merge: the empty state is its identity, and it is associative and com
 }
 
 TEST_CASE("a sink is a key of weight one without a value") {
-  CHECK(sink_state(2).lse() == 2);
-  CHECK(sink_state(-infinity).l == 0);
+  CHECK(state_of_part(2).lse() == 2);
+  CHECK(state_of_part(-infinity).l == 0);
   CHECK(sink_weight(-infinity, -infinity) == 0);
 }
 

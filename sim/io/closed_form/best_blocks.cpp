@@ -27,8 +27,9 @@ std::vector<Index> sizes(Index n) {
   return tried;
 }
 
-/// Bytes that what streams (K and V, or Q and O or dO) cannot be read in less with these blocks: a
-/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c.
+/// Bytes that what streams (K and V, or Q and O or dO) cannot move in less with these blocks: a
+/// tile covers B_r · B_c pairs at most, so C ≥ pairs / B_r and R ≥ pairs / B_c. (FA1 moves O in and
+/// out, most of it in fp32; that it is written, in the problem's type, bounds it all the same.)
 double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, double pairs,
                    const Blocks& b) {
   const double a_row = static_cast<double>((problem->d + problem->d_v) * bytes_of(problem.dtype()));
@@ -57,11 +58,13 @@ double all_visible_pairs(const AttentionProblem& problem) {
 
 }  // namespace
 
-Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes) {
+Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes,
+                   Schedule schedule) {
   if (!algorithm.takes.blocks)
     throw InputError(std::string(algorithm.name) +
                      " has no blocks to choose: leave out sram_bytes (--sram)");
-  check_runs(algorithm, problem, {{1, 1}});
+  schedule.blocks = {1, 1};
+  check_runs(algorithm, problem, schedule);
   if (algorithm.footprint(problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
   Blocks best = {1, 1};
@@ -69,19 +72,30 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   const double pairs = all_visible_pairs(problem);
   for (const Index rows : sizes(problem->n_q))
     for (const Index columns : sizes(problem->n_k)) {
-      const Blocks blocks = {rows, columns};
-      if (algorithm.footprint(problem, blocks) > sram_bytes) continue;
-      if (least_bytes(algorithm, problem, pairs, blocks) > static_cast<double>(fewest)) continue;
-      const Report report = closed_form(algorithm, problem, {blocks});
+      schedule.blocks = {rows, columns};
+      if (algorithm.footprint(problem, schedule.blocks) > sram_bytes) continue;
+      if (least_bytes(algorithm, problem, pairs, schedule.blocks) > static_cast<double>(fewest))
+        continue;
+      const Report report = closed_form(algorithm, problem, schedule);
       const Index bytes = report.bytes_read() + report.bytes_written();
       // Of blocks that move as many bytes, the larger tiles.
       if (std::pair(bytes, report.visited_tiles) < std::pair(fewest, fewest_tiles)) {
         fewest = bytes;
         fewest_tiles = report.visited_tiles;
-        best = blocks;
+        best = schedule.blocks;
       }
     }
   return best;
+}
+
+Blocks paper_blocks(const AttentionProblem& problem, Index sram_bytes) {
+  const Index M = sram_bytes / bytes_of(problem.dtype()), d = problem->d;
+  if (M < 1)
+    throw InputError("sram_bytes (--sram) is " + std::to_string(sram_bytes) +
+                     ", which holds no element: pass at least " +
+                     std::to_string(bytes_of(problem.dtype())));
+  const Index B_c = ceil_div(M, 4 * d);
+  return {std::min(B_c, d), B_c};
 }
 
 }  // namespace flashbook::io

@@ -20,6 +20,7 @@ Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
   report.query_heads = problem->batch * problem->heads_q;
   report.flops_nominal = nominal_flops(algorithm, problem);
   report.includes_init = schedule.includes_init;
+  report.splits = schedule.splits;
   Schedule clamped_schedule = schedule;
   clamped_schedule.blocks = clamped(schedule.blocks, problem);
   algorithm.count(problem, clamped_schedule, report);

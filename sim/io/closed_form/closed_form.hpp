@@ -15,6 +15,13 @@ void count_standard_forward(const AttentionProblem& problem, const Schedule&, Re
 void count_standard_forward_lse(const AttentionProblem& problem, const Schedule&, Report& report);
 void count_standard_backward(const AttentionProblem& problem, const Schedule&, Report& report);
 void count_fa2_forward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fa1_forward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fa1_forward_lse(const AttentionProblem& problem, const Schedule& schedule,
+                           Report& report);
+void count_fa1_forward_shipped(const AttentionProblem& problem, const Schedule& schedule,
+                               Report& report);
+void count_split_kv_decode(const AttentionProblem& problem, const Schedule& schedule,
+                           Report& report);
 void count_three_kernels(const AttentionProblem& problem, const Schedule& schedule, Report& report);
 
 /// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for
@@ -23,7 +30,15 @@ Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem)
 
 /// The blocks that move the fewest bytes among those whose tiles fit `sram_bytes`.
 /// Sizes up to 1,024 are all tried, and beyond them a few to each number of tiles.
+/// `schedule` says the rest of what counts depend on; its own blocks are ignored.
 /// Throws InputError naming the least SRAM that works if none do, or if it takes no blocks.
-Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes);
+Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, Index sram_bytes,
+                   Schedule schedule = {});
+
+/// FlashAttention's own choice (arXiv 2205.14135, Algorithm 1, line 1): B_c = ⌈M / 4d⌉ and
+/// B_r = min(B_c, d), M the SRAM in elements of the problem's type. They quarter the SRAM among
+/// K, V, Q and O and leave nothing for S: with S they fit from M ≥ 8d² on.
+/// Throws InputError for an SRAM smaller than one element.
+Blocks paper_blocks(const AttentionProblem& problem, Index sram_bytes);
 
 }  // namespace flashbook::io

@@ -42,6 +42,21 @@ Index fa2_forward_footprint(const AttentionProblem& problem, const Blocks& tile)
          bias_bytes(problem, tile, input_bytes(problem));
 }
 
+Index fa1_forward_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  const Index K_V = key_side(problem, tile.columns);
+  if (tile.rows == 0) return K_V;
+  const Index Q = tile.rows * problem->d * input_bytes(problem);
+  const Index O_m_l = 4 * tile.rows * (problem->d_v + 2);
+  return K_V + Q + O_m_l + 4 * tile.rows * tile.columns +
+         bias_bytes(problem, tile, input_bytes(problem));
+}
+
+Index split_kv_decode_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  // The combine kernel: O, m, ℓ, and O and LSE of one run.
+  const Index combine = 4 * tile.rows * (2 * problem->d_v + 3);
+  return std::max(fa2_forward_footprint(problem, tile), combine);
+}
+
 Index query_kernel_footprint(const AttentionProblem& problem, const Blocks& tile) {
   const Index own = query_side(problem, tile.rows) + 4 * tile.rows * problem->d;
   if (tile.columns == 0) return own;

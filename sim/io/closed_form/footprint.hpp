@@ -7,6 +7,8 @@ namespace flashbook::io {
 /// Bytes of SRAM that an algorithm's largest kernel holds for one row tile of `tile.rows` queries
 /// and one key tile of `tile.columns` keys: 0 columns (or rows) where it visits none.
 Index fa2_forward_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index fa1_forward_footprint(const AttentionProblem& problem, const Blocks& tile);
+Index split_kv_decode_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index query_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index key_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index bias_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);

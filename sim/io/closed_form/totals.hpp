@@ -9,7 +9,7 @@ namespace flashbook::io {
 struct Totals {
   Index n_q = 0, n_k = 0, pairs = 0;   ///< Σ N_q, Σ N_k, Σ N_q N_k
   Index row_tiles = 0, key_tiles = 0;  ///< Σ T_r, Σ T_c
-  Visits visited;                      ///< Σ R, C, V; shapes of all members
+  Visits visited;                      ///< Σ R, C, V, …; shapes of all members
   Index members = 0;
 };
 
@@ -28,20 +28,22 @@ class TrafficTable {
       : bytes_(bytes_of(problem.dtype())), report_(report) {}
 
   void matrix(const char* name, Index reads, Index writes = 0) {
-    add(name, Kind::matrix, bytes_, reads, writes);
+    add(name, Kind::matrix, bytes_, {reads, writes, 0});
+  }
+  void fp32_matrix(const char* name, Index reads, Index writes, Index atomic_updates = 0) {
+    add(name, Kind::matrix, 4, {reads, writes, atomic_updates});
   }
   /// In the problem's dtype.
   void vector(const char* name, Index reads, Index writes = 0) {
-    add(name, Kind::vector, bytes_, reads, writes);
+    add(name, Kind::vector, bytes_, {reads, writes, 0});
   }
   void fp32_vector(const char* name, Index reads, Index writes = 0) {
-    add(name, Kind::vector, 4, reads, writes);
+    add(name, Kind::vector, 4, {reads, writes, 0});
   }
 
  private:
-  void add(const char* name, Kind kind, Index bytes, Index reads, Index writes) {
-    if (reads != 0 || writes != 0)
-      report_.tensors.push_back({name, kind, bytes, {reads, writes, 0}});
+  void add(const char* name, Kind kind, Index bytes, const Counts& counts) {
+    if (counts != Counts{}) report_.tensors.push_back({name, kind, bytes, counts});
   }
 
   Index bytes_;
