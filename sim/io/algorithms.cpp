@@ -8,8 +8,12 @@
 #include "cpu_reference/slack.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/closed_form/footprint.hpp"
+#include "sim/io/fa1_backward.hpp"
+#include "sim/io/fa1_backward_shipped.hpp"
 #include "sim/io/fa1_forward.hpp"
+#include "sim/io/fa2_backward.hpp"
 #include "sim/io/fa2_forward.hpp"
+#include "sim/io/fused_backward.hpp"
 #include "sim/io/split_kv_decode.hpp"
 #include "sim/io/standard.hpp"
 #include "sim/io/three_kernel_backward.hpp"
@@ -50,6 +54,18 @@ constexpr std::array all_algorithms = {
     Algorithm{"split_kv_decode", "flash-decoding: keys split among workers, then combined",
               false, blocks_splits, true, keys,
               split_kv_decode, count_split_kv_decode, split_kv_decode_footprint},
+    Algorithm{"fa1_backward", "FlashAttention's backward pass, literal (FA1 Alg. 4)",
+              true, blocks_init, false, queries,
+              fa1_backward, count_fa1_backward, fa1_backward_footprint},
+    Algorithm{"fa1_backward_shipped", "the same in the loop order of its first release",
+              true, blocks, false, queries,
+              fa1_backward_shipped, count_fa1_backward_shipped, fa2_backward_footprint},
+    Algorithm{"fa2_backward", "FlashAttention-2's backward pass, literal (FA2 Alg. 2)",
+              true, blocks, false, queries,
+              fa2_backward, count_fa2_backward, fa2_backward_footprint},
+    Algorithm{"fused_backward", "backward in one pass over S, dQ added atomically",
+              true, blocks, false, queries,
+              fused_backward, count_fused_backward, fused_backward_footprint},
     Algorithm{"three_kernel_backward", "backward in three kernels: delta, dK/dV, dQ",
               true, blocks, false, both,
               three_kernel_backward, count_three_kernels, three_kernel_footprint},

@@ -52,12 +52,15 @@ struct Schedule {
 
 struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
+  /// Every result repeats bit for bit, also where additions would else come in any order.
+  bool deterministic = false;
   /// Called after every tile of a blocked forward pass; tiles then run one by one, in order.
   std::function<void(const TileStep&)> observer = nullptr;
 };
 
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
-/// each key tile, or each in a kernel of its own.
+/// each key tile, or each in a kernel of its own. Then K and V (or Q and dO) are read at every
+/// visit.
 struct Streams {
   bool keys, queries;
 };

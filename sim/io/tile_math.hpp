@@ -70,11 +70,10 @@ class SilencedKeys {
         keys.row(j).setZero();
       }
   }
+  SilencedKeys(SilencedKeys&&) = default;
   ~SilencedKeys() {
     for (const auto& [j, row] : before_) keys_.row(j) = row;
   }
-  SilencedKeys(const SilencedKeys&) = delete;
-  SilencedKeys& operator=(const SilencedKeys&) = delete;
 
  private:
   Tile& keys_;

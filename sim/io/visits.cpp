@@ -73,7 +73,7 @@ Visits visits_of(const AttentionProblem& problem, const Member& member, const Bl
                        v.columns += positions;
                        v.tiles += tiles;
                        v.pairs += length * positions;
-                       if (tiles > 0) v.seeing += length;
+                       v.rows_once += tiles > 0 ? length : 0;
                      });
   v.key_tiles = walk(member.n_k, blocks.columns, keys, blocks.rows, [](Index, Index, Index) {});
   return v;

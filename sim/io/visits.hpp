@@ -11,11 +11,11 @@ namespace flashbook::io {
 /// often tiles of Q and of K, V are read, as in the IO analysis of FlashAttention (arXiv
 /// 2205.14135, Theorem 2), where all T_r · T_c tiles are visited.
 struct Visits {
-  Index rows = 0;     ///< R = Σ B_r of the tile
-  Index columns = 0;  ///< C = Σ B_c
-  Index tiles = 0;    ///< V
-  Index pairs = 0;    ///< Σ B_r · B_c
-  Index seeing = 0;   ///< rows of the row tiles that visit any: N, but for what masks hide
+  Index rows = 0;       ///< R = Σ B_r of the tile
+  Index columns = 0;    ///< C = Σ B_c
+  Index tiles = 0;      ///< V
+  Index pairs = 0;      ///< Σ B_r · B_c
+  Index rows_once = 0;  ///< rows of the row tiles that are visited at all: N, or fewer with a mask
   /// Each row tile's B_r with the largest B_c it visits (0: none), and each key tile's B_c with the
   /// largest B_r: what is resident together. A handful of shapes, however many tiles.
   std::set<std::pair<Index, Index>> row_tiles, key_tiles;

@@ -22,6 +22,12 @@ void count_fa1_forward_shipped(const AttentionProblem& problem, const Schedule& 
                                Report& report);
 void count_split_kv_decode(const AttentionProblem& problem, const Schedule& schedule,
                            Report& report);
+void count_fa1_backward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fa1_backward_shipped(const AttentionProblem& problem, const Schedule& schedule,
+                                Report& report);
+void count_fa2_backward(const AttentionProblem& problem, const Schedule& schedule, Report& report);
+void count_fused_backward(const AttentionProblem& problem, const Schedule& schedule,
+                          Report& report);
 void count_three_kernels(const AttentionProblem& problem, const Schedule& schedule, Report& report);
 
 /// FLOPs as published tables count them: 4N_qN_kd a head forward and 2.5 times that backward (for

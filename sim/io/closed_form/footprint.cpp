@@ -85,4 +85,39 @@ Index three_kernel_footprint(const AttentionProblem& problem, const Blocks& tile
                    delta_kernel_footprint(problem, tile.rows)});
 }
 
+Index dq_footprint(const AttentionProblem& problem, Index rows) {
+  return 4 * rows * problem->d;
+}
+
+Index held_visit_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  const Index O = tile.rows * problem->d_v * input_bytes(problem);
+  return key_kernel_footprint(problem, tile) + O + dq_footprint(problem, tile.rows);
+}
+
+Index fused_visit_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  const Index bias = tile.rows == 0 ? 0 : bias_bytes(problem, tile, input_bytes(problem));
+  return key_kernel_footprint(problem, tile) - bias +
+         std::max(bias, dq_footprint(problem, tile.rows));
+}
+
+Index bias_kernel_with_o_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  return bias_kernel_footprint(problem, tile) + tile.rows * problem->d_v * input_bytes(problem);
+}
+
+Index fa1_backward_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  return std::max(held_visit_footprint(problem, tile),
+                  problem->has_bias ? bias_kernel_with_o_footprint(problem, tile) : Index{0});
+}
+
+Index fa2_backward_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  return std::max(held_visit_footprint(problem, tile),
+                  problem->has_bias ? bias_kernel_footprint(problem, tile) : Index{0});
+}
+
+Index fused_backward_footprint(const AttentionProblem& problem, const Blocks& tile) {
+  return std::max({fused_visit_footprint(problem, tile),
+                   problem->has_bias ? bias_kernel_footprint(problem, tile) : Index{0},
+                   delta_kernel_footprint(problem, tile.rows)});
+}
+
 }  // namespace flashbook::io

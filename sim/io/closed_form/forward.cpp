@@ -52,7 +52,7 @@ void count_fa1_inputs(const AttentionProblem& p, const Totals& n, Report& report
 void count_fa1_literal(const AttentionProblem& p, const Schedule& schedule, bool writes_lse,
                        Report& report) {
   const Totals n = totals_of(p, schedule.blocks);
-  const Index H = p->heads_q, R = n.visited.rows, seeing = n.visited.seeing;
+  const Index H = p->heads_q, R = n.visited.rows, seeing = n.visited.rows_once;
   const Index init = schedule.includes_init ? 1 : 0, blind = init * (n.n_q - seeing);
   count_fa1_inputs(p, n, report);
   TrafficTable t(p, report);
@@ -81,7 +81,7 @@ void count_fa1_forward_lse(const AttentionProblem& p, const Schedule& schedule, 
 void count_fa1_forward_shipped(const AttentionProblem& p, const Schedule& schedule,
                                Report& report) {
   const Totals n = totals_of(p, schedule.blocks);
-  const Index H = p->heads_q, R = n.visited.rows, seeing = n.visited.seeing;
+  const Index H = p->heads_q, R = n.visited.rows, seeing = n.visited.rows_once;
   const Index blind = n.n_q - seeing;
   count_fa1_inputs(p, n, report);
   TrafficTable t(p, report);

@@ -16,7 +16,7 @@ void add(Totals& sum, const Member& m, const Visits& v, const Blocks& blocks, In
   sum.visited.columns += times * v.columns;
   sum.visited.tiles += times * v.tiles;
   sum.visited.pairs += times * v.pairs;
-  sum.visited.seeing += times * v.seeing;
+  sum.visited.rows_once += times * v.rows_once;
   sum.visited.row_tiles.insert(v.row_tiles.begin(), v.row_tiles.end());
   sum.visited.key_tiles.insert(v.key_tiles.begin(), v.key_tiles.end());
 }

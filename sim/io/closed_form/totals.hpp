@@ -9,7 +9,7 @@ namespace flashbook::io {
 struct Totals {
   Index n_q = 0, n_k = 0, pairs = 0;   ///< Σ N_q, Σ N_k, Σ N_q N_k
   Index row_tiles = 0, key_tiles = 0;  ///< Σ T_r, Σ T_c
-  Visits visited;                      ///< Σ R, C, V, …; shapes of all members
+  Visits visited;                      ///< Σ of theirs; shapes of all members
   Index members = 0;
 };
 
