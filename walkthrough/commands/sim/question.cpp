@@ -74,10 +74,9 @@ AttentionProblem ProblemOptions::problem() const {
 
 // ---- the schedule
 
-void ScheduleOptions::add_to(CLI::App& verb) {
-  CLI::Option* rows =
-      verb.add_option("--br", b_r, "query rows of a tile of S (without --sram: 256)");
-  CLI::Option* keys = verb.add_option("--bc", b_c, "keys of a tile of S (without --sram: 256)");
+void ScheduleOptions::add_to(CLI::App& verb, const std::string& otherwise) {
+  CLI::Option* rows = verb.add_option("--br", b_r, "query rows of a tile of S (" + otherwise + ")");
+  CLI::Option* keys = verb.add_option("--bc", b_c, "keys of a tile of S (" + otherwise + ")");
   verb.add_option("--sram", sram_bytes,
                   "bytes of SRAM: takes the tiles that fit and move the fewest bytes")
       ->check(CLI::Range(1.0, 1e18))
@@ -101,7 +100,7 @@ io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
   }
   if (sram_bytes) {
     check_positive("--sram", *sram_bytes);
-    schedule.blocks = best_blocks(algorithm, problem, *sram_bytes);
+    schedule.blocks = best_blocks(algorithm, problem, *sram_bytes, schedule);
     return schedule;
   }
   if (b_r.has_value() != b_c.has_value())

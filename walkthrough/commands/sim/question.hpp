@@ -35,8 +35,8 @@ struct ScheduleOptions {
   Index splits = 1;
   bool includes_init = false;
 
-  /// --br, --bc, --sram, --splits, --includes-init.
-  void add_to(CLI::App& verb);
+  /// --br, --bc, --sram, --splits, --includes-init; `otherwise` says what their absence means.
+  void add_to(CLI::App& verb, const std::string& otherwise = "without --sram: 256");
   /// With --sram, the blocks that fit and move the fewest bytes.
   io::Schedule schedule(const io::Algorithm& algorithm, const AttentionProblem& problem) const;
 };

@@ -10,6 +10,8 @@ void add_sim(CLI::App& app) {
   CLI::App* sim = app.add_subcommand("sim", "attention on simulated memory, counted");
   sim->require_subcommand(1);
   add_sim_traffic(*sim);
+  add_sim_figure2(*sim);
+  add_sim_roofline(*sim);
 }
 
 }  // namespace flashbook

@@ -6,5 +6,7 @@
 namespace flashbook {
 
 void add_sim_traffic(CLI::App& sim);
+void add_sim_figure2(CLI::App& sim);
+void add_sim_roofline(CLI::App& sim);
 
 }  // namespace flashbook
