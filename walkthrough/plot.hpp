@@ -19,7 +19,11 @@ struct Series {
 std::string short_count(double value);
 /// "820 B", "4.19 MB", "1.2 GB" (powers of 1000).
 std::string short_bytes(double bytes);
-/// At most three significant digits.
+/// "41.9 PFLOP" (powers of 1000).
+std::string short_flops(double flops);
+/// "80.4 us", "1.76 ms", "134 s".
+std::string short_seconds(double seconds);
+/// At most three significant digits; without an exponent below 10⁶.
 std::string short_number(double value);
 
 enum class Scale { linear, log2, log10 };
@@ -35,6 +39,7 @@ struct Plot {
   std::string title;
   Axis x, y;
   std::vector<Series> series;
+  std::string otherwise = "from a formula";  ///< what a point is that was not executed
 };
 
 /// A picture that follows the viewer's light or dark theme.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
-#include <sstream>
 
 namespace flashbook {
 namespace {
@@ -79,10 +79,12 @@ std::string with_suffix(double value, double base, double limit,
 }  // namespace
 
 std::string short_number(double value) {
-  std::ostringstream text;
-  text.precision(3);
-  text << value;
-  return text.str();
+  char text[32];
+  const double digits = std::pow(10, std::floor(std::log10(std::abs(value))) - 2);
+  const bool is_long = std::abs(value) >= 999.5 && std::abs(value) < 1e6;
+  std::snprintf(text, sizeof text, is_long ? "%.0f" : "%.3g",
+                is_long ? std::round(value / digits) * digits : value);
+  return text;
 }
 
 std::string short_count(double value) {
@@ -91,6 +93,15 @@ std::string short_count(double value) {
 
 std::string short_bytes(double bytes) {
   return with_suffix(bytes, 1000, 999.5, {" B", " kB", " MB", " GB", " TB", " PB"});
+}
+
+std::string short_flops(double flops) {
+  return with_suffix(flops, 1000, 999.5,
+                     {" FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP", " PFLOP", " EFLOP"});
+}
+
+std::string short_seconds(double seconds) {
+  return with_suffix(1e9 * seconds, 1000, 999.5, {" ns", " us", " ms", " s"});
 }
 
 }  // namespace flashbook

@@ -78,7 +78,7 @@ std::string in_characters(const Plot& plot) {
     const char letter = static_cast<char>('a' + s);
     out += std::string(margin + 2, ' ') + letter + "  " + plot.series[s].name + "\n";
   }
-  return out + std::string(margin + 2, ' ') + "Capital: executed. Small: from a formula.\n";
+  return out + std::string(margin + 2, ' ') + "Capital: executed. Small: " + plot.otherwise + ".\n";
 }
 
 }  // namespace flashbook

@@ -70,13 +70,13 @@ std::string line_names(const Axes& axes, const Plot& plot) {
   return out;
 }
 
-std::string legend() {
+std::string legend(const std::string& otherwise) {
   std::ostringstream out;
   const double y = height - bottom + 62;
   out << "<circle class=\"key dot\" cx=\"" << left + 6 << "\" cy=\"" << y - 4 << "\" r=\"4\"/>"
       << text_at(left + 16, y, "start", "executed") << "<circle class=\"key open\" cx=\""
       << left + 96 << "\" cy=\"" << y - 4 << "\" r=\"4\"/>"
-      << text_at(left + 106, y, "start", "from a formula");
+      << text_at(left + 106, y, "start", otherwise);
   return out.str();
 }
 
@@ -97,7 +97,7 @@ std::string svg(const Plot& plot) {
                      ") rotate(-90)\"");
   for (std::size_t s = 0; s < plot.series.size(); ++s)
     out << line(axes, plot.series[s], colours.at(s));
-  out << line_names(axes, plot) << legend() << "</svg>\n";
+  out << line_names(axes, plot) << legend(plot.otherwise) << "</svg>\n";
   return out.str();
 }
 

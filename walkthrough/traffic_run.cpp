@@ -73,4 +73,21 @@ io::Report run_on_random(const io::Algorithm& algorithm, const AttentionProblem&
                  options);
 }
 
+AttentionProblem one_head_of(const AttentionProblem& problem) {
+  const flashbook_problem& all = problem.fields();
+  flashbook_problem one = dense_problem(1, 1, 1, all.n_q, all.n_k, all.d, all.d_v);
+  one.dtype = all.dtype;
+  one.causal = all.causal;
+  one.alignment = all.alignment;
+  one.window_left = all.window_left;
+  one.window_right = all.window_right;
+  return AttentionProblem(one);
+}
+
+io::Report run_one_head(const io::Algorithm& algorithm, const AttentionProblem& problem,
+                        const io::RunOptions& options) {
+  return run_on_random(algorithm, one_head_of(problem), options)
+      .repeated(problem->batch * problem->heads_q);
+}
+
 }  // namespace flashbook

@@ -10,8 +10,11 @@ namespace {
 constexpr std::array all_pairs = {
     // name; forward, backward; schedule
     BlockedPair{"io.fa2", "fa2_forward", "three_kernel_backward"},
-    BlockedPair{"io.fa1", "fa1_forward_lse", "three_kernel_backward"},
-    BlockedPair{"io.fa1_shipped", "fa1_forward_shipped", "three_kernel_backward"},
+    BlockedPair{"io.fa1", "fa1_forward_lse", "fa1_backward"},
+    BlockedPair{"io.fa1_shipped", "fa1_forward_shipped", "fa1_backward_shipped"},
+    BlockedPair{"io.fa2_literal", "fa2_forward", "fa2_backward"},
+    BlockedPair{"io.fused", "fa2_forward", "fused_backward", {}, DqSum::any_order},
+    BlockedPair{"io.fused_in_order", "fa2_forward", "fused_backward", {}, DqSum::made_to_repeat},
     BlockedPair{"io.split_kv", "split_kv_decode", "", {.splits = 3}},
 };
 
@@ -56,6 +59,7 @@ std::string Blocked::name() const {
 
 Properties Blocked::properties() const {
   Properties properties;
+  properties.deterministic_dq = pair_.dq_sum != DqSum::any_order;
   properties.nan_spreads_within = TileShape{schedule_.blocks.rows, schedule_.blocks.columns};
   return properties;
 }
@@ -78,7 +82,9 @@ void Blocked::forward(const AttentionProblem& problem, const Inputs& inputs,
 void Blocked::backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
                        const Cotangents& cotangents, const Gradients& gradients) const {
   if (backward_ == nullptr) throw InputError(supports_backward(problem).reason());
-  run(*backward_, problem, {inputs, saved, cotangents, gradients}, {schedule_});
+  RunOptions options = {schedule_};
+  options.deterministic = pair_.dq_sum == DqSum::made_to_repeat;
+  run(*backward_, problem, {inputs, saved, cotangents, gradients}, options);
 }
 
 Properties Standard::properties() const {

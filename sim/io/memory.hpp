@@ -26,6 +26,9 @@ struct Counts {
   Index reads = 0, writes = 0, atomic_updates = 0;
 
   Counts& operator+=(const Counts& other);
+  Counts repeated(Index times) const {
+    return {times * reads, times * writes, times * atomic_updates};
+  }
   bool operator==(const Counts&) const = default;
 };
 

@@ -32,6 +32,16 @@ struct Report {
   std::vector<ResidentTile> peak_tiles;  ///< what it held then; empty from closed forms
   bool includes_init = false;            ///< whether clearing outputs beforehand is counted
 
+  /// Of `times` as many heads, each like those counted: in a dense problem without bias all are.
+  Report repeated(Index times) const {
+    Report all = *this;
+    for (TensorTraffic& t : all.tensors) t.counts = t.counts.repeated(times);
+    for (Index* sum :
+         {&all.query_heads, &all.visited_tiles, &all.flops_executed, &all.flops_nominal})
+      *sum *= times;
+    return all;
+  }
+
   Index matrix_reads() const { return total(Kind::matrix, &Counts::reads); }
   Index matrix_writes() const { return total(Kind::matrix, &Counts::writes); }
   Index vector_reads() const { return total(Kind::vector, &Counts::reads); }

@@ -21,6 +21,9 @@ const std::vector<Row>& table() {
       {"io.fa2", {"fp64"}, {"fp64"}},
       {"io.fa1", {"fp64"}, {"fp64"}},
       {"io.fa1_shipped", {"fp64"}, {"fp64"}},
+      {"io.fa2_literal", {"fp64"}, {"fp64"}},
+      {"io.fused", {"fp64"}, {"fp64"}},
+      {"io.fused_in_order", {"fp64"}, {"fp64"}},
       {"io.split_kv", {"fp64"}, every_dtype},
   };
   return rows;

@@ -56,7 +56,7 @@ struct Answer {
 Phase count(const std::string& name, const Question& q, const AttentionProblem& layer) {
   const io::Algorithm& algorithm = io::find_algorithm("fa2_forward");
   Report report = closed_form(algorithm, layer, {blocks});
-  if (is_quick(algorithm, layer, report)) report = run_on_random(algorithm, layer, {{blocks}});
+  if (is_quick(layer, report, .5)) report = run_on_random(algorithm, layer, {{blocks}});
   const Index layers = q.shape.layers;
   return {name, layers * report.flops_executed, layers * report.bytes_read(),
           layers * report.bytes_written(), source_of(report)};

@@ -87,10 +87,9 @@ AttentionProblem ProblemOptions::problem() const {
 
 // ---- the schedule
 
-void ScheduleOptions::add_to(CLI::App& verb) {
-  CLI::Option* rows =
-      verb.add_option("--br", b_r, "query rows of a tile of S (without --sram: 256)");
-  CLI::Option* keys = verb.add_option("--bc", b_c, "keys of a tile of S (without --sram: 256)");
+void ScheduleOptions::add_to(CLI::App& verb, const std::string& otherwise) {
+  CLI::Option* rows = verb.add_option("--br", b_r, "query rows of a tile of S (" + otherwise + ")");
+  CLI::Option* keys = verb.add_option("--bc", b_c, "keys of a tile of S (" + otherwise + ")");
   verb.add_option("--sram", sram_bytes,
                   "bytes of SRAM: takes the tiles that fit and move the fewest bytes")
       ->check(CLI::Range(1.0, 1e18))
@@ -145,8 +144,25 @@ std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
   const Blocks tile = clamped(blocks, problem);
   const AttentionProblem part = one_tile(problem, tile);
   const io::Report formula = closed_form(algorithm, part, {tile});
-  if (!is_quick(formula)) return {};
+  if (!is_quick(part, formula)) return {};
   return run_on_random(algorithm, part, {{tile}}).peak_tiles;
+}
+
+Blocks ScheduleOptions::blocks(const io::Algorithm& algorithm, const AttentionProblem& problem,
+                               const io::Schedule& schedule) const {
+  if (sram_bytes) {
+    check_positive("--sram", *sram_bytes);
+    if (!takes_paper_blocks()) return best_blocks(algorithm, problem, *sram_bytes, schedule);
+    const Blocks paper = io::paper_blocks(problem, *sram_bytes);
+    check_paper_blocks_fit(algorithm, problem, paper, *sram_bytes);
+    return clamped(paper, problem);
+  }
+  if (b_r.has_value() != b_c.has_value())
+    throw InputError("--br and --bc make one tile: pass both, or --sram to have them chosen");
+  if (!b_r) return clamped(schedule.blocks, problem);
+  check_positive("--br", *b_r);
+  check_positive("--bc", *b_c);
+  return clamped({*b_r, *b_c}, problem);
 }
 
 io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
@@ -155,72 +171,61 @@ io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
   if (takes_paper_blocks() && !sram_bytes)
     refuse("--blocks", choice, "the paper's depend on M; pass --sram too");
   check_runs(algorithm, problem, schedule);
-  if (!algorithm.takes.blocks) {
-    if (b_r || b_c || sram_bytes)
-      throw InputError(std::string(algorithm.name) +
-                       " streams whole matrices and has no blocks: leave out --br, --bc and "
-                       "--sram");
-    return schedule;
-  }
-  if (sram_bytes) {
-    check_positive("--sram", *sram_bytes);
-    if (!takes_paper_blocks()) {
-      schedule.blocks = best_blocks(algorithm, problem, *sram_bytes, schedule);
-      return schedule;
-    }
-    schedule.blocks = io::paper_blocks(problem, *sram_bytes);
-    check_paper_blocks_fit(algorithm, problem, schedule.blocks, *sram_bytes);
-    schedule.blocks = clamped(schedule.blocks, problem);
-    return schedule;
-  }
-  if (b_r.has_value() != b_c.has_value())
-    throw InputError("--br and --bc make one tile: pass both, or --sram to have them chosen");
-  if (b_r) {
-    check_positive("--br", *b_r);
-    check_positive("--bc", *b_c);
-    schedule.blocks = {*b_r, *b_c};
-  }
-  schedule.blocks = clamped(schedule.blocks, problem);
+  if (algorithm.takes.blocks)
+    schedule.blocks = blocks(algorithm, problem, schedule);
+  else if (b_r || b_c || sram_bytes)
+    throw InputError(std::string(algorithm.name) +
+                     " streams whole matrices and has no blocks: leave out --br, --bc and --sram");
   return schedule;
 }
 
-bool is_quick(const io::Report& formula) {
-  // A core's products, and what a tile costs however small it is.
-  const double seconds = static_cast<double>(formula.flops_executed) / 20e9 +
-                         static_cast<double>(formula.visited_tiles) * 1e-6 +
-                         static_cast<double>(formula.bytes_read() + formula.bytes_written()) / 4e9;
-  return seconds < .1;
-}
+namespace {
 
-void check_executable(const AttentionProblem& problem, const io::Report& formula) {
-  const Index most_flops = 5'000'000'000'000, most_bytes = Index{4} << 30;
-  Index n2_bytes = 0;
-  for (const io::TensorTraffic& t : formula.tensors)
-    if (t.name == "S" || t.name == "P" || t.name == "dP" || t.name == "dS")
-      n2_bytes += problem->batch * problem->heads_q * problem->n_q * problem->n_k * t.element_bytes;
-  if (formula.flops_executed > most_flops || n2_bytes > most_bytes)
-    throw InputError(
-        "--n, --d, --batch and --heads make a run of more than a minute or 4 GiB: lower them, or "
-        "add --analytic for the same integers from closed forms");
-}
-
-bool is_quick(const io::Algorithm& algorithm, const AttentionProblem& problem,
-              const io::Report& formula) {
-  Index n_q = 0, n_k = 0;  // of the longest member
+/// Bytes of the matrices over all pairs that standard attention keeps: one of the longest member's
+/// size for every member.
+double pair_bytes(const AttentionProblem& problem, const io::Report& formula) {
+  Index n_q = 0, n_k = 0;
   for (Index b = 0; b < (problem->packed ? problem->members : std::min<Index>(problem->batch, 1));
        ++b) {
     n_q = std::max(n_q, problem.member(b).n_q);
     n_k = std::max(n_k, problem.member(b).n_k);
   }
-  const double heads_q = static_cast<double>(problem->batch * problem->heads_q);
-  const double heads_kv = static_cast<double>(problem->batch * problem->heads_kv);
-  const double elements =
-      (heads_q * static_cast<double>(problem->n_q) + heads_kv * static_cast<double>(problem->n_k)) *
-      static_cast<double>(problem->d + problem->d_v);
   const double pairs = static_cast<double>(problem->members * problem->heads_q) *
                        static_cast<double>(n_q) * static_cast<double>(n_k);
-  return formula.flops_executed <= 2'000'000'000 && formula.visited_tiles <= 500'000 &&
-         elements <= 8e6 && (algorithm.takes.blocks || pairs <= 2e7);
+  double bytes = 0;
+  for (const io::TensorTraffic& t : formula.tensors)
+    if (t.name == "S" || t.name == "P" || t.name == "dP" || t.name == "dS")
+      bytes += pairs * static_cast<double>(t.element_bytes);
+  return bytes;
+}
+
+double tensor_elements(const AttentionProblem& problem) {
+  const auto of = [](Index heads, Index tokens) {
+    return static_cast<double>(heads) * static_cast<double>(tokens);
+  };
+  return static_cast<double>(problem->batch * (problem->d + problem->d_v)) *
+         (of(problem->heads_q, problem->n_q) + of(problem->heads_kv, problem->n_k));
+}
+
+/// A core's products, its copies, and what a tile costs however small it is.
+double estimated_seconds(const io::Report& formula) {
+  return static_cast<double>(formula.flops_executed) / 20e9 +
+         static_cast<double>(formula.visited_tiles) * 1e-6 +
+         static_cast<double>(formula.bytes_read() + formula.bytes_written()) / 4e9;
+}
+
+}  // namespace
+
+bool is_quick(const AttentionProblem& problem, const io::Report& formula, double seconds) {
+  return estimated_seconds(formula) <= seconds && tensor_elements(problem) <= 8e6 &&
+         pair_bytes(problem, formula) <= 160e6;
+}
+
+void check_executable(const AttentionProblem& problem, const io::Report& formula) {
+  if (formula.flops_executed > 5'000'000'000'000 || pair_bytes(problem, formula) > 0x1p32)
+    throw InputError(
+        "--n, --d, --batch and --heads make a run of more than a minute or 4 GiB: lower them, or "
+        "add --analytic for the same integers from closed forms");
 }
 
 std::string source_of(const io::Report& report) {

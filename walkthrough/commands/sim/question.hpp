@@ -39,12 +39,17 @@ struct ScheduleOptions {
   Index splits = 1;
   bool includes_init = false;
 
-  /// --br, --bc, --sram, --blocks, --splits, --includes-init.
-  void add_to(CLI::App& verb);
+  /// --br, --bc, --sram, --blocks, --splits, --includes-init; `otherwise` says what blocks are
+  /// taken where none are named.
+  void add_to(CLI::App& verb, const std::string& otherwise = "without --sram: 256");
   /// --blocks.
   bool takes_paper_blocks() const;
   /// With --sram, the blocks that fit and move the fewest bytes, or the paper's, if they fit.
   io::Schedule schedule(const io::Algorithm& algorithm, const AttentionProblem& problem) const;
+
+ private:
+  io::Blocks blocks(const io::Algorithm& algorithm, const AttentionProblem& problem,
+                    const io::Schedule& schedule) const;
 };
 
 /// What one worker holds at its peak with these blocks, counted in a run on a problem of one tile;
@@ -53,17 +58,14 @@ std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
                                              const AttentionProblem& problem,
                                              const io::Blocks& blocks);
 
-/// Whether a run takes about a tenth of a second at most; `formula` says what it would do.
-bool is_quick(const io::Report& formula);
+/// Whether a run takes about so many seconds of one core at most, and little memory; `formula` says
+/// what it would do. Questions that count many runs execute those, and answer the others from
+/// closed forms, which are the same integers.
+bool is_quick(const AttentionProblem& problem, const io::Report& formula, double seconds = .1);
 
 /// Refuses a run of more than about a minute of two cores, or of more memory than 4 GiB for the
 /// matrices that standard attention keeps; `formula` says what it would do.
 void check_executable(const AttentionProblem& problem, const io::Report& formula);
-
-/// Whether a run takes about a second of one core at most, and little memory: questions that count
-/// many runs execute those and answer the others from closed forms, which are the same integers.
-bool is_quick(const io::Algorithm& algorithm, const AttentionProblem& problem,
-              const io::Report& formula);
 
 /// "executed" or "closed form": how tables and records label a count.
 std::string source_of(const io::Report& report);

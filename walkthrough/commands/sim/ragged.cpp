@@ -107,8 +107,7 @@ Comparison compare(const io::Algorithm& algorithm, const Question& q,
   const io::RunOptions options = {{.blocks = {q.b_r, q.b_c}}};
   const Comparison formula = {closed_form(algorithm, packed, options),
                               closed_form(algorithm, padded, options)};
-  if (q.analytic || !is_quick(algorithm, packed, formula.packed) ||
-      !is_quick(algorithm, padded, formula.padded))
+  if (q.analytic || !is_quick(packed, formula.packed, .5) || !is_quick(padded, formula.padded, .5))
     return formula;
   return {run_on_random(algorithm, packed, options), run_on_random(algorithm, padded, options)};
 }

@@ -15,10 +15,6 @@ using namespace sim;
 using Algorithms = std::vector<const io::Algorithm*>;
 using Json = nlohmann::ordered_json;
 
-const char* source(const io::Report& report) {
-  return report.executed ? "executed" : "closed form";
-}
-
 std::string fixed(double value, int decimals) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
@@ -152,7 +148,7 @@ Records records_of(const SweepQuestion& q, const std::vector<Measured>& all) {
     const bool blocks = m.algorithm->takes.blocks;
     const bool bounded = blocks && !m.algorithm->backward && !q.schedule.takes_paper_blocks();
     records.rows.push_back(
-        {m.value, m.algorithm->name, source(m.report), blocks ? Json(m.blocks.rows) : Json(),
+        {m.value, m.algorithm->name, source_of(m.report), blocks ? Json(m.blocks.rows) : Json(),
          blocks ? Json(m.blocks.columns) : Json(), m.report.bytes_read(), m.report.bytes_written(),
          m.report.peak_sram_bytes, m.compulsory, bounded ? Json(m.bound) : Json()});
   }

@@ -129,7 +129,7 @@ Measured measure(const SweepQuestion& q, Index value, const io::Algorithm& algor
   if (algorithm.takes.blocks && !q.schedule.takes_paper_blocks())
     options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
   io::Report report = closed_form(algorithm, problem, schedule);
-  if (!q.analytic && is_quick(report)) report = run_on_random(algorithm, problem, options);
+  if (!q.analytic && is_quick(problem, report)) report = run_on_random(algorithm, problem, options);
 
   const double e = static_cast<double>(bytes_of(problem.dtype()));
   const double a_head = e * static_cast<double>(report.query_heads);

@@ -56,7 +56,7 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const io::Sch
   const auto& [rows, columns] = schedule.blocks;
   const bool blocks = algorithm.takes.blocks;
   const Json out = {{"algorithm", r.algorithm},
-                    {"source", r.executed ? "executed" : "closed form"},
+                    {"source", source_of(r)},
                     {"executed", r.executed},
                     {"n", q.problem.n},
                     {"d", q.problem.d},
