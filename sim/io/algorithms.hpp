@@ -59,7 +59,7 @@ struct RunOptions : Schedule {
 /// What streams past what stays, a tile at a time: the keys past each row tile, the queries past
 /// each key tile, or each in a kernel of its own.
 struct Streams {
-  bool keys, queries;
+  bool keys = false, queries = false;
 };
 
 /// Which fields of a Schedule an algorithm reads; it refuses the others where they are set.
