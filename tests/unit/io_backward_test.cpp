@@ -1,15 +1,11 @@
-// The backward passes with the keys outside: gradients by the suite, traffic by the papers.
+// The backward passes with the keys outside: traffic by the papers, and what repeats.
 #include <doctest/doctest.h>
 #include <omp.h>
-
-#include <memory>
 
 #include "cpu_reference/error.hpp"
 #include "random_problem.hpp"
 #include "sim/io/closed_form/best_blocks.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
-#include "smoke_cases.hpp"
-#include "tests/conformance/suite.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
@@ -22,43 +18,6 @@ namespace {
 
 const char* const all_keys_outside[] = {"fa1_backward", "fa1_backward_shipped", "fa2_backward",
                                         "fused_backward"};
-
-/// A backward pass behind fa2_forward.
-class Pair : public Implementation {
- public:
-  Pair(const char* backward, const Blocks& blocks) : backward_(find_algorithm(backward)) {
-    options_.blocks = blocks;
-  }
-
-  std::string name() const override {
-    return std::string(backward_.name) + " at " + std::to_string(options_.blocks.rows) + " x " +
-           std::to_string(options_.blocks.columns);
-  }
-  Properties properties() const override {
-    Properties properties;
-    properties.nan_spreads_within = TileShape{options_.blocks.rows, options_.blocks.columns};
-    properties.deterministic_dq = backward_.name != "fused_backward";
-    return properties;
-  }
-  Support supports_forward(const AttentionProblem& problem) const override {
-    return problem.dtype() == DType::fp64 ? Support::no("dtype is fp64") : Support::yes();
-  }
-  Support supports_backward(const AttentionProblem& problem) const override {
-    return supports_forward(problem);
-  }
-  void forward(const AttentionProblem& problem, const Inputs& inputs,
-               const Outputs& outputs) const override {
-    run(find_algorithm("fa2_forward"), problem, {inputs, outputs, {}, {}}, options_);
-  }
-  void backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
-                const Cotangents& cotangents, const Gradients& gradients) const override {
-    run(backward_, problem, {inputs, saved, cotangents, gradients}, options_);
-  }
-
- private:
-  const Algorithm& backward_;
-  RunOptions options_;
-};
 
 /// Forward, then backward over outputs full of NaN.
 Report compute(const Algorithm& backward, const AttentionProblem& problem, Tensors& t,
@@ -113,25 +72,6 @@ bool same_gradients(const Tensors& a, const Tensors& b) {
 }
 
 }  // namespace
-
-TEST_CASE("every backward pass with the keys outside passes every case of the suite") {
-  std::vector<std::unique_ptr<Implementation>> passes;
-  for (const char* name : all_keys_outside)
-    for (const Blocks& blocks : {Blocks{256, 256}, Blocks{16, 48}, Blocks{7, 5}, Blocks{32, 1}})
-      passes.push_back(std::make_unique<Pair>(name, blocks));
-  const std::vector<conformance::Case> cases = test::affordable_cases();
-  std::size_t passed = 0;
-  for (const conformance::CaseReport& report : conformance::verify_all(passes, cases, 1)) {
-    const std::string reason = report.reasons.empty() ? "" : report.reasons.front();
-    CAPTURE(report.implementation);
-    CAPTURE(report.case_name);
-    CAPTURE(reason);
-    CHECK(report.status != conformance::Status::failed);
-    if (report.status == conformance::Status::refused) CHECK(report.dtype == DType::fp64);
-    passed += report.status == conformance::Status::passed;
-  }
-  CHECK(passed > cases.size() * passes.size() / 2);
-}
 
 TEST_CASE("the rows of the traffic table, ragged, dense and causal") {
   const Index N = 150, d = 8, B_r = 48, B_c = 32;

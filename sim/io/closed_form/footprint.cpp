@@ -3,14 +3,14 @@
 #include <algorithm>
 
 namespace flashbook::io {
-namespace {
 
-/// Bytes of a tile of S's worth of bias, in the bias's own shape.
 Index bias_bytes(const AttentionProblem& problem, const Blocks& tile, Index element_bytes) {
   if (!problem->has_bias) return 0;
   return element_bytes * (problem->bias_shape[2] == 1 ? 1 : tile.rows) *
          (problem->bias_shape[3] == 1 ? 1 : tile.columns);
 }
+
+namespace {
 
 Index input_bytes(const AttentionProblem& problem) {
   return bytes_of(problem.dtype());

@@ -14,6 +14,9 @@ Index key_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index bias_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 Index delta_kernel_footprint(const AttentionProblem& problem, Index rows);
 
+/// Of a tile of S's worth of bias, in the bias's own shape; 0 without one.
+Index bias_bytes(const AttentionProblem& problem, const Blocks& tile, Index element_bytes);
+
 /// The largest of the kernels of three_kernel_backward.
 Index three_kernel_footprint(const AttentionProblem& problem, const Blocks& tile);
 

@@ -162,7 +162,7 @@ Blocks ScheduleOptions::blocks(const io::Algorithm& algorithm, const AttentionPr
   if (!b_r) return clamped(schedule.blocks, problem);
   check_positive("--br", *b_r);
   check_positive("--bc", *b_c);
-  return clamped({*b_r, *b_c}, problem);
+  return io::clamped({*b_r, *b_c}, problem);
 }
 
 io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
