@@ -75,6 +75,16 @@ def write(draft, problem, folder):
     return options
 
 
+def forward_only(options):
+    """The options without those that ask for gradients, each of which has a value."""
+    left = list(options)
+    for flag in ("--do", "--dlse"):
+        if flag in left:
+            at = left.index(flag)
+            del left[at:at + 2]
+    return left
+
+
 def read(folder):
     return {name[:-4]: np.load(f"{folder}/{name}") for name in sorted(os.listdir(folder))}
 
@@ -117,7 +127,9 @@ class Run:
     def one(self, judged, entry, options, folder):
         name, dtype, properties = entry["name"], judged.draft.dtype, entry["properties"]
         arithmetic = Arithmetic(dtype, properties["materialised"], properties["eps_exp"], properties["eps_tanh"])
-        supported = entry["options"].get(dtype, {"forward": {"supported": True}})["forward"]["supported"]
+        supports = entry["options"].get(dtype, {})
+        supported = supports.get("forward", {"supported": True})["supported"]
+        backward = supports.get("backward", {"supported": True})["supported"]
         if not supported:
             self.tally[name]["refused"] += 1
         elif judged.overflows(arithmetic):
@@ -125,13 +137,14 @@ class Run:
         if not supported or judged.overflows(arithmetic):
             return 0
         out = f"{folder}/{name}"
-        command = [self.program, "attend", "--impl", name, *options, "--out", out]
+        asked = options if backward else forward_only(options)
+        command = [self.program, "attend", "--impl", name, *asked, "--out", out]
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=120)
         if done.returncode:
             faults = [f"exit status {done.returncode}: {done.stderr.strip()}"]
         else:
             written = {key: swapped(judged.draft, key, array) for key, array in read(out).items()}
-            faults, fractions = judged.faults(written, arithmetic, properties["nan_spreads_within"])
+            faults, fractions = judged.faults(written, arithmetic, properties["nan_spreads_within"], backward)
             for key, fraction in fractions.items():
                 self.worst[name, dtype, key] = max(self.worst[name, dtype, key], fraction)
         self.tally[name]["failed" if faults else "passed"] += 1
@@ -146,14 +159,14 @@ class Run:
             print(f"{name:16}{count:5}")
         print("options at a time: " + ", ".join(
             f"{'3 or more' if n == 3 else n}: {count}" for n, count in sorted(self.together.items())))
-        print(f"\n{'implementation':16}{'passed':>8}{'failed':>8}{'refused':>8}{'skipped':>8}")
+        print(f"\n{'implementation':17}{'passed':>8}{'failed':>8}{'refused':>8}{'skipped':>8}")
         for name, tally in self.tally.items():
             cells = (tally[what] for what in ("passed", "failed", "refused", "skipped"))
-            print(f"{name:16}" + "".join(f"{cell:8}" for cell in cells))
+            print(f"{name:17}" + "".join(f"{cell:8}" for cell in cells))
         print("\nlargest fraction used of the bounds on elements, and (*) on gains")
         for (name, dtype) in dict.fromkeys(key[:2] for key in self.worst):
             cells = {key[2]: value for key, value in self.worst.items() if key[:2] == (name, dtype)}
-            print(f"{name:16}{dtype:6}" + "  ".join(f"{key} {cells[key]:.2f}" for key in sorted(cells)))
+            print(f"{name:17}{dtype:6}" + "  ".join(f"{key} {cells[key]:.2f}" for key in sorted(cells)))
 
 
 def main():
