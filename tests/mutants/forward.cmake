@@ -1,8 +1,9 @@
 # Mistakes in the blocked forward passes. A skipped load leaves NaN, and one load too few; a second
 # load of the same tile changes nothing but the count.
 
-add_mutant(none.fa1 fa1_forward_lse none)
-add_mutant(none.backward three_kernel_backward none)
+foreach(algorithm fa1_forward_lse fa1_forward_shipped fa2_forward split_kv_decode)
+  add_mutant(none.${algorithm} ${algorithm} none)
+endforeach()
 
 mutant(fa1.skips_O ALGORITHM fa1_forward_lse CAUGHT_BY both
   FILE sim/io/fa1_forward.cpp
