@@ -102,9 +102,11 @@ std::string find_overflow(const HeadTerms& t, DType dtype) {
 /// Whether NaN in dO may be lost to dSinks: beside a sink a row whose keys all weigh nothing has
 /// the O and LSE of an empty row, whose dO does not matter, and a kernel that reads no more cannot
 /// tell them apart.
-bool may_lose_dO(const HeadTerms& t, const Arithmetic& a) {
+bool may_lose_dO(const HeadTerms& t, const HeadContribution& allowed) {
   for (Index i = 0; i < t.n_q(); ++i)
-    if (!t.dO.row(i).allFinite() && (t.exact.O.row(i).array().abs() <= a.eta).all()) return true;
+    if (!t.dO.row(i).allFinite() &&
+        (t.exact.O.row(i).array().abs() <= allowed.O.row(i).array()).all())
+      return true;
   return false;
 }
 
@@ -165,7 +167,7 @@ class Sums {
     };
     add(exact, t.exact);
     HeadContribution allowed = conformance::tolerance(t, a_, bias_repeats());
-    if (t.sink && may_lose_dO(t, a_)) allowed.dsink = std::numeric_limits<double>::infinity();
+    if (t.sink && may_lose_dO(t, allowed)) allowed.dsink = std::numeric_limits<double>::infinity();
     add(tolerance, allowed);
     add(contributing, contributions(t));
     zero_cotangents = zero_cotangents && (t.dO.array() == 0).all() && (t.dlse == 0).all();
