@@ -274,6 +274,35 @@ void add_field(Builder& builder) {
   for (const Named& fault : faults) builder.add("field", fault, gated);
 }
 
+/// What the fuzzer found, at its smallest, with heads enough for the data to vary.
+void add_fuzzed(Builder& builder) {
+  const Named found[] = {
+      // tanh of an infinite score is exactly 1: the other channels of dQ are ordinary numbers.
+      {"capped-infinite-score", "hq=4 nq=1 nk=2 d=2 dv=1 softcap=30 plant=inf-k"},
+      // 1 − tanh² near the cap has no digit that is right.
+      {"cap-reached", "hq=8 nq=1 nk=2 d=1 softcap=0.5 data=sharp"},
+      {"cap-reached-one-key", "nq=8 nk=1 d=2 dv=1 causal softcap=30 dlse data=logits-std-1e3"},
+      // Weights beside a sink below what fp32 holds.
+      {"weights-underflow", "hq=8 nq=1 d=1 sinks data=logits-minus-100"},
+      // Nothing but the sink weighs: NaN in dO is beside a row that looks empty.
+      {"nan-beside-a-sink", "nq=1 d=1 sinks data=logits-std-1e3 plant=nan-do"},
+      // dK may overflow fp16, in either direction, and may not.
+      {"overflow-of-dk", "hq=8 nq=3 d=1 data=logits-1e10"},
+      {"overflow-of-dk-either-sign", "hq=8 nq=4 d=1 dv=3 causal bias=1,1,1,k data=logits-1e10"},
+      // Scores stored in 16 bits are off by whole units: the LSE's error multiplies the weight's.
+      {"stored-scores-at-1e4",
+       "hq=8 nq=3 nk=3 d=2 bias=1,1,1,1 data=logits-std-1e2 "
+       "biasdata=minus-1e4"},
+      // One infinite score hides that finite ones cannot be stored.
+      {"infinite-beside-overflow", "nq=9 d=8 causal align=top-left data=logits-1e10 plant=inf-k"},
+      // 256 elements, of which few are not 0, are few.
+      {"few-keys-of-many",
+       "hq=2 nq=4 nk=16 d=8 causal align=top-left softcap=0.5 sinks "
+       "cu_q=0,1,3,4 cu_k=0,1,5,7"},
+  };
+  for (const Named& problem : found) builder.add("fuzz", problem, gated);
+}
+
 }  // namespace
 
 const std::vector<Case>& all_cases() {
@@ -287,6 +316,7 @@ const std::vector<Case>& all_cases() {
     add_empty_rows(builder);
     add_degenerate(builder);
     add_field(builder);
+    add_fuzzed(builder);
     return std::move(builder.cases);
   }();
   return cases;

@@ -14,7 +14,8 @@ struct Case {
   ProblemSpec spec;
 };
 
-/// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults).
+/// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults),
+/// fuzz.
 const std::vector<Case>& all_cases();
 
 /// The cases whose name matches a shell pattern, such as "pair/*sinks*/bf16"; may be none.

@@ -1,5 +1,6 @@
 #include "tests/conformance/data.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -186,9 +187,10 @@ class Source {
 
   double sign() const { return scale_ < 0 ? -1 : 1; }
 
-  /// a with |scale|·d·a² = |logit|.
+  /// a with |scale|·d·a² = |logit|, as far as the type can hold it.
   double amplitude(double logit) const {
-    return std::sqrt(std::abs(logit / scale_) / static_cast<double>(p_.d));
+    const double a = std::sqrt(std::abs(logit / scale_) / static_cast<double>(p_.d));
+    return p_.dtype == FLASHBOOK_FP16 ? std::min(a, 65504.0) : a;
   }
 
   /// Standard deviation of Q's and K's elements.

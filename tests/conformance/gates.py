@@ -18,6 +18,7 @@ import numpy as np
 UPS = 2.0**-24                                                   # υ, unit roundoff of the fp32 accumulator
 U = {"fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24}        # u, unit roundoff of inputs, P, dS and outputs
 ETA = {"fp16": 2.0**-25, "bf16": 2.0**-126, "fp32": 2.0**-126}   # η, half the smallest subnormal (or flushed to zero)
+FLUSHED = 2.0**-126                                              # what fp32 arithmetic may flush to zero
 EXP2 = 2.0**-22                                                  # ε_exp: ex2.approx; a cubic exp2 declares 8.8e-5
 TANH = 2.0**-22                                                  # ε_tanh; a kernel using tanh.approx declares 2^-11
 RUNS = 8                                                         # of the ideal kernel
@@ -167,23 +168,23 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     e_x = sc * (g_d + 2 * w) * (aq @ T(aK)) + (4 * UPS + 2 * w) * abs(r.x)      # materialised: √scale·Q, √scale·K, S
     e_c = e_x
     if c.softcap is not None:
+        e_x = xp.where(abs(r.x) == float("inf"), xp.zeros_like(e_x), e_x)   # infinite in any arithmetic, and ±cap exactly
         e_c = xp.clip(r.h + e_x / c.softcap, None, 1.0) * e_x + (eps_tanh + 4 * UPS + w) * abs(r.c)
     e = e_c + 4 * UPS * abs(r.L) + 8 * UPS * (2 + abs(r.s - r.L)) + eps_exp
     if c.added() is not None:
         e = e + 4 * UPS * c.added(abs) + w * abs(r.s)
     eps = c.visible(e)                                            # of ln P
-    e = xp.expm1(xp.clip(eps, None, 700.0))                       # of P, row by row
-    lse, worst = (r.P * e).sum(-1, keepdims=True), xp.amax(eps, axis=-1, keepdims=True)
+    off = lambda y: xp.expm1(xp.clip(y, None, 700.0))             # what a factor of at most e^y is off by
+    lse, worst = (r.P * off(eps)).sum(-1, keepdims=True), xp.amax(eps, axis=-1, keepdims=True)
     if c.sink is not None:
         e_sink = 4 * UPS * (abs(c.sink) + abs(r.L)) + 8 * UPS * (2 + abs(c.sink - r.L)) + eps_exp + w * abs(c.sink)
-        lse, worst = lse + r.P_sink * e_sink, xp.maximum(worst, e_sink)
+        lse, worst = lse + r.P_sink * off(e_sink), xp.maximum(worst, e_sink)
     rounding = g_k + 8 * UPS * (1 + abs(r.L) + np.log(n_k + 1))
     # Beyond GATES.md: LSE is off by no more than its worst score; in the forward pass 0 ≤ P ≤ 1, P = 1 for a lone key.
-    tol["LSE"] = xp.minimum(lse, worst) + rounding
-    lse = lse + rounding
-    e = e + lse                                                   # ē: relative error of P before it is rounded
+    tol["LSE"] = lse = xp.minimum(lse, worst) + rounding          # λ
+    e = off(eps + lse)                                            # ē: relative error of P before it is rounded
 
-    fwd = xp.where(eps > 700.0, xp.exp(xp.clip(r.s - r.L + eps + lse, None, 0.0)), r.P * e)
+    fwd = xp.where(eps + lse > 700.0, xp.exp(xp.clip(r.s - r.L + eps + lse, None, 0.0)), r.P * e)
     fwd = c.visible(xp.clip(fwd, None, 1.0))                      # error of the forward's P
     if c.sink is None:
         fwd = xp.where(one.sum(-1, keepdims=True) == 1, 0 * fwd, fwd)
@@ -211,7 +212,8 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     tol["dK"] = c.over_group(sc * (T(b + g_q * abs(r.dX)) @ aq)) + u * more * abs(r.dK) + eta
     tol["dV"] = c.over_group(T(p + g_q * r.P) @ ado) + u * more * abs(r.dV) + eta
     if c.sink is not None:
-        tol["dSink"] = (r.P_sink * (1 + e_sink) * (tol["D"] + (e_sink + lse + g_q + 4 * UPS) * abs(r.D))) \
+        e_sink = off(e_sink + lse)
+        tol["dSink"] = (r.P_sink * ((1 + e_sink) * tol["D"] + (e_sink + g_q + 4 * UPS) * abs(r.D))) \
             .sum(-2, keepdims=True) + u * abs(r.dSink) + eta
     return tol
 
@@ -257,13 +259,15 @@ def ideal(c, r, t, n):
 
 
 def ideal_materialised(c, r, t, n):
-    """Errors of the standard algorithm in low precision: S, P, dP and dS rounded to t and stored. Even runs scale S,
-    rounding twice. Odd runs do as PyTorch does: Q and K times √scale beforehand, and P∘dP rounded in softmax's backward.
+    """Errors of the standard algorithm in low precision: S, P, dP and dS rounded to t and stored. Runs 0 and 4 scale
+    a stored S, rounding twice; 2 and 6 store scale·S, rounding once. Odd runs do as PyTorch does: Q and K times √scale beforehand, and P∘dP rounded in softmax's backward.
     """
     low = lambda x, a=1.0: rnd(x * a, t) / a
     scale, half = (row_scale(r, n) if n > 1 else 1.0), abs(c.scale)**0.5
     if n % 2:
         x = low(low(c.q * half) @ T(low(r.K * (half if c.scale > 0 else -half))))
+    elif n % 4:
+        x = low(c.q @ T(r.K) * c.scale)
     else:
         x = low(low(c.q @ T(r.K), 2.0**-6) * c.scale)             # 2^-6 against overflow
     tanh = None
@@ -301,16 +305,20 @@ def noise32(c, r, eps_exp=EXP2, eps_tanh=TANH):
     every_kv = every if c.group == 1 else lib(c.q).amax(every.reshape(-1, c.group, 1, 1), axis=1)
 
     f2 = c.visible(f2 + row)
-    F = {"O": (P2 * (f2 + n_k * u2)) @ V2 + (row + s_k) * r.O**2}
+    one = c.visible(r.P * 0 + 1)
+    P_error2 = P2 * f2 + FLUSHED**2 * one
+    F = {"O": (P_error2 + n_k * u2 * P2) @ V2 + (row + s_k) * r.O**2}
     F["D"] = row_sum(do2 * F["O"]) + (row + s_k) * r.delta**2 + d_v * u2 * (row_sum(do2 * r.O**2) + r.delta**2)
     S = r.dS**2 * f2 + P2 * (d_v * u2 * (do2 @ T(V2)) + (d_v + 2) * u2 * r.dP**2 + 2 * u2 * r.D**2)
+    S = S + FLUSHED**2 * one * ((r.dP - r.D)**2 + (max(1.0, 1 / c.scale**2) if c.scale else 1))
     if c.bias is not None:
         F["dB"] = c.over_bias(S + P2 * F["D"])
-    S = S * h2 if c.softcap is None else (S + r.dS**2 * f2) * h2
+    S = S * h2 if c.softcap is None else (S + r.dS**2 * f2) * h2 \
+        + r.dS**2 * 4 * (r.c / c.softcap)**4 * (eps_tanh**2 + u2)                # of 1 − tanh²
     Ph = r.P * r.h
     F["dQ"] = c.scale**2 * ((S + n_k * u2 * dX2) @ K2 + (Ph @ r.K)**2 * F["D"]) + (row + s_k) * r.dQ**2
     F["dK"] = c.over_group(c.scale**2 * (T(S + n_q * u2 * dX2) @ q2 + T(Ph**2) @ (F["D"] * q2))) + (every_kv + s_q) * r.dK**2
-    F["dV"] = c.over_group(T(P2 * (f2 + n_q * u2)) @ do2) + (every_kv + s_q) * r.dV**2
+    F["dV"] = c.over_group(T(P_error2 + n_q * u2 * P2) @ do2) + (every_kv + s_q) * r.dV**2
     return F
 
 
@@ -330,6 +338,12 @@ def along(e, G):
         return 0.0, 0.0
     t = (e * G).sum(-1)
     return float(t.sum()) / norm, float((t * t).sum())**0.5 / norm
+
+
+def one_rounding(X, G, u):
+    """Standard error of the component along G of what rounding each element of X once adds."""
+    norm = float((G * G).sum())
+    return u * (float(((X * G)**2).sum()) / 3)**0.5 / norm if norm > 0 else 0.0
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -354,7 +368,8 @@ def expect(c, t, materialised=False, runs=RUNS, **eps):
     for k, (out, G) in x.dirs.items():
         size = rms(G)
         fp32 = x.F[out] / size if size > 0 else 0.0
-        x.gain_tol[k] = 0.5 * U[t] + C * (max(abs(g) for g, _ in x.gain[k]) + fp32) + 4 * max(s for _, s in x.gain[k])
+        error = max([s for _, s in x.gain[k]] + [one_rounding(getattr(r, out), G, U[t])])
+        x.gain_tol[k] = 0.5 * U[t] + C * (max(abs(g) for g, _ in x.gain[k]) + fp32) + 4 * error
     return x
 
 

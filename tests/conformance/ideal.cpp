@@ -43,9 +43,11 @@ Rows unnormalised(const HeadTerms& t) {
 }
 
 /// x as standard attention stores it. Odd runs scale Q and K by √scale beforehand, as PyTorch does;
-/// even ones scale the stored product, which 2⁻⁶ keeps from overflowing.
+/// runs 2 and 6 store the scaled product, as ours does; 0 and 4 scale the stored product, which
+/// 2⁻⁶ keeps from overflowing.
 Pairs stored_scores(const HeadTerms& t, DType dtype, int n) {
   const double half = std::sqrt(std::abs(t.scale));
+  if (n % 4 == 2) return low(dtype, t.scale * (t.Q * t.K.transpose()).array());
   if (n % 2 == 0) {
     Pairs products = low(dtype, 0x1p-6 * (t.Q * t.K.transpose()).array()) * 0x1p6;
     return low(dtype, products * t.scale);

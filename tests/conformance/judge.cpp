@@ -15,13 +15,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// the other way round, and for any error where none is allowed.
 double fraction(double got, double exact, double tolerance, Output output, DType dtype) {
   if (got == exact) return 0;
-  if (std::isnan(exact)) return std::isnan(got) ? 0 : infinity;
+  if (std::isnan(exact)) return std::isnan(got) || tolerance == infinity ? 0 : infinity;
   // On the way to an infinite result, ∞ − ∞ and 0·∞ are NaN; an LSE of −∞ is not arithmetic.
   if (std::isinf(exact)) return std::isnan(got) && output != Output::LSE ? 0 : infinity;
   if (std::isinf(got)) {  // of a result that rounds to infinity
-    double largest = std::abs(exact) + tolerance;
-    round_all(output == Output::LSE ? DType::fp32 : dtype, &largest, 1);
-    return std::isinf(largest) && (got > 0) == (exact > 0) ? 0 : infinity;
+    double farthest = exact + std::copysign(tolerance, got);
+    round_all(output == Output::LSE ? DType::fp32 : dtype, &farthest, 1);
+    return farthest == got ? 0 : infinity;
   }
   const double error = std::abs(got - exact);
   return error <= infinity && tolerance > 0 ? error / tolerance : infinity;
@@ -58,23 +58,24 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
   Margins margins;
   std::vector<double> error(exact.size());
   double squares = 0;
-  bool spread = false;
+  bool is_finite = true;  // where the exact result is
   for (std::size_t i = 0; i < exact.size(); ++i) {
     error[i] = got[i] == exact[i] ? 0 : got[i] - exact[i];
     squares += error[i] * error[i];
     if (!may_be_nan.empty() && may_be_nan[i] && !std::isfinite(got[i])) {
-      spread = true;
+      is_finite = false;
       continue;
     }
     const double tolerance = expected.tolerance[output][i];
     const double used = fraction(got[i], exact[i], tolerance, output, expected.arithmetic.dtype);
+    if (std::isinf(got[i]) && used == 0) is_finite = false;  // it may round to infinity
     if (std::isfinite(exact[i]) && !(std::abs(error[i]) <= margins.largest_error))
       margins.largest_error = std::abs(error[i]);
     if (i > 0 && !is_more(used, margins.gate1)) continue;
     margins.gate1 = used;
     margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance};
   }
-  if (spread) return margins;  // the other gates speak of finite outputs
+  if (!is_finite) return margins;  // the other gates speak of finite outputs
   if (const auto limit = expected.rms_limit[output])
     margins.gate2 =
         std::sqrt(squares / static_cast<double>(exact.size())) / std::max(*limit, 1e-300);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/conformance/head_terms.hpp"
 
 /// Gate 2's second half: F², the variance of what fp32 arithmetic adds. A sum of n terms errs by √n
@@ -10,6 +12,10 @@ double squared(double y) {
   return y * y;
 }
 
+/// Smallest normal number in fp32: a P or dS below it may be flushed to 0. (What fp16 flushes, the
+/// ideal kernel does.)
+constexpr double flushed2 = 0x1p-126 * 0x1p-126;
+
 /// f², relative variance of P, without the part λ that a whole row shares.
 Pairs noise_of_scores(const HeadTerms& t, const Arithmetic& a) {
   const Pairs products = (t.Q.cwiseAbs2() * t.K.cwiseAbs2().transpose()).array();
@@ -21,6 +27,12 @@ Pairs noise_of_scores(const HeadTerms& t, const Arithmetic& a) {
   f2 = squared(a.upsilon) * f2 + squared(a.eps_exp);
   if (t.cap > 0) f2 += (a.eps_tanh * t.c).square();
   return t.visible(f2);
+}
+
+/// Absolute variance of the soft-cap's slope, 1 − tanh², from that of tanh: where the cap is
+/// reached, nothing of the slope may be right.
+Pairs noise_of_slope(const HeadTerms& t, const Arithmetic& a) {
+  return 4 * (t.c / t.cap).square().square() * (squared(a.eps_tanh) + squared(a.upsilon));
 }
 
 }  // namespace
@@ -45,16 +57,20 @@ HeadContribution noise(const HeadTerms& t, const Arithmetic& a) {
   HeadContribution F2;
 
   const Pairs O2 = t.exact.O.array().square();
-  F2.O = (t.over_keys(P2 * (f2 + n_k * v2), V2).array() + O2.colwise() * lambda_s).matrix();
+  const Pairs P_error2 = P2 * f2 + flushed2 * t.seen;
+  F2.O = (t.over_keys(P_error2 + n_k * v2 * P2, V2).array() + O2.colwise() * lambda_s).matrix();
   const Rows F2_D =
       F2.O.cwiseProduct(dO2).rowwise().sum().array() + lambda_s * t.delta.square() +
       d_v * v2 * (dO2.cwiseProduct(O2.matrix()).rowwise().sum().array() + t.delta.square());
 
   Pairs of_dP = v2 * (d_v * (dO2 * V2.transpose()).array() + (d_v + 2) * t.dP.square());
   of_dP.colwise() += 2 * v2 * t.D.square();
-  const Pairs S = t.visible(dS2 * f2 + P2 * of_dP);
+  const double flushed_dS2 = flushed2 * (t.scale == 0 ? 1 : std::max(1.0, 1 / squared(t.scale)));
+  const Pairs S =
+      t.visible(dS2 * f2 + P2 * of_dP + flushed_dS2 + flushed2 * (t.dP.colwise() - t.D).square());
   F2.dS = (S + P2.colwise() * F2_D).matrix();
-  const Pairs X = t.h.square() * (t.cap > 0 ? Pairs(S + dS2 * f2) : S);
+  const Pairs X = t.cap > 0 ? Pairs(t.h.square() * (S + dS2 * f2) + dS2 * noise_of_slope(t, a))
+                            : Pairs(t.h.square() * S);
 
   const double scale2 = squared(t.scale);
   const Matrix<double> PhK = t.over_keys(Ph, t.K), weighted_Q2 = F2_D.matrix().asDiagonal() * Q2;
@@ -64,7 +80,7 @@ HeadContribution noise(const HeadTerms& t, const Arithmetic& a) {
               .matrix();
   F2.dK =
       scale2 * (t.over_queries(X + n_q * v2 * dX2, Q2) + t.over_queries(Ph.square(), weighted_Q2));
-  F2.dV = t.over_queries(P2 * (f2 + n_q * v2), dO2);
+  F2.dV = t.over_queries(P_error2 + n_q * v2 * P2, dO2);
   return F2;
 }
 

@@ -1,32 +1,34 @@
 #include "tests/conformance/storage.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace flashbook::conformance {
 namespace {
 
 constexpr std::int64_t guard = 64;  // elements on either side
 
-/// Signalling NaNs with a payload: arithmetic yields quiet ones.
-std::array<std::byte, 8> poison(DType dtype) {
-  std::array<std::byte, 8> pattern = {};
-  const auto put = [&](auto bits) { std::memcpy(pattern.data(), &bits, sizeof bits); };
+/// Eight bytes of signalling NaNs with a payload: arithmetic yields quiet ones.
+std::uint64_t poison(DType dtype) {
   switch (dtype) {
     case DType::fp16:
-      put(std::uint16_t{0x7DA5});
-      break;
+      return 0x7DA57DA57DA57DA5;
     case DType::bf16:
-      put(std::uint16_t{0x7FA5});
-      break;
+      return 0x7FA57FA57FA57FA5;
     case DType::fp32:
-      put(std::uint32_t{0x7FA5A5A5});
-      break;
+      return 0x7FA5A5A57FA5A5A5;
     case DType::fp64:
-      put(std::uint64_t{0x7FF5A5A5A5A5A5A5});
       break;
   }
-  return pattern;
+  return 0x7FF5A5A5A5A5A5A5;
+}
+
+/// Whether the T at `data` is that of `poison`.
+template <class T>
+bool equals(const std::byte* data, std::uint64_t poison) {
+  T bits;
+  std::memcpy(&bits, data, sizeof bits);
+  return bits == static_cast<T>(poison);
 }
 
 }  // namespace
@@ -47,8 +49,9 @@ Storage::Storage(DType dtype, const Layout& layout)
   }
   origin_ = static_cast<std::size_t>(guard - below);
   bytes_.resize(static_cast<std::size_t>(2 * guard + above - below) * item_);
-  const auto pattern = poison(dtype_);
-  for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern[i % item_];
+  const std::uint64_t pattern = poison(dtype_);
+  for (std::size_t i = 0; i < bytes_.size(); i += sizeof pattern)
+    std::memcpy(bytes_.data() + i, &pattern, std::min(sizeof pattern, bytes_.size() - i));
 }
 
 std::size_t Storage::offset(std::int64_t index) const {
@@ -75,7 +78,11 @@ double Storage::get(std::int64_t index) const {
 }
 
 bool Storage::is_poison(std::size_t byte) const {
-  return std::memcmp(bytes_.data() + byte, poison(dtype_).data(), item_) == 0;
+  const std::byte* data = bytes_.data() + byte;
+  const std::uint64_t pattern = poison(dtype_);
+  if (item_ == 2) return equals<std::uint16_t>(data, pattern);
+  if (item_ == 4) return equals<std::uint32_t>(data, pattern);
+  return equals<std::uint64_t>(data, pattern);
 }
 
 bool Storage::untouched(std::int64_t index) const {
@@ -83,8 +90,8 @@ bool Storage::untouched(std::int64_t index) const {
 }
 
 std::int64_t Storage::trespassed() const {
-  std::vector<bool> ours(bytes_.size() / item_, false);
-  for (std::int64_t i = 0; i < layout_.size(); ++i) ours[offset(i) / item_] = true;
+  std::vector<char> ours(bytes_.size() / item_, 0);
+  for (std::int64_t i = 0; i < layout_.size(); ++i) ours[offset(i) / item_] = 1;
   std::int64_t count = 0;
   for (std::size_t element = 0; element < ours.size(); ++element)
     count += !ours[element] && !is_poison(element * item_);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tests/conformance/head_terms.hpp"
 
 /// Gate 1: what no correct kernel exceeds, whatever its order of summation.
@@ -13,6 +16,7 @@ Pairs error_of_capped(const HeadTerms& t, const Arithmetic& a) {
   Pairs e_x = std::abs(t.scale) * (gamma_d + 2 * a.w()) * products +
               (4 * a.upsilon + 2 * a.w()) * t.x.abs();
   if (t.cap == 0) return e_x;
+  e_x = t.x.isInf().select(0.0, e_x);  // infinite in any arithmetic, and ±cap exactly
   return (t.h + e_x / t.cap).min(1.0) * e_x + (a.eps_tanh + 4 * a.upsilon + a.w()) * t.c.abs();
 }
 
@@ -34,18 +38,23 @@ Rows error_of_sink(const HeadTerms& t, const Arithmetic& a) {
 
 /// What the errors of the scores do to the softmax.
 struct SoftmaxErrors {
-  Rows e_z;
-  Rows lse;       ///< tolerance of LSE
-  Rows lse_sum;   ///< the same, had LSE no bound but the sum of its terms
+  Rows lse;       ///< λ, tolerance of LSE
+  Rows sink;      ///< relative error of the sink's weight
   Pairs e;        ///< ē, relative error of P before it is rounded
   Pairs forward;  ///< absolute error of the forward pass's P before it is rounded
 };
 
+/// e^y − 1: what a factor of at most e^y is off by.
+double expm1_capped(double y) {
+  return std::expm1(std::min(y, overflowing));
+}
+
 /// The forward pass divides by the sum of the very weights it adds up, so its P stays within 0 and
 /// 1, and is 1 where a row has one key and no sink. The backward's e^(S − LSE) may leave [0, 1].
 Pairs error_of_forward_P(const HeadTerms& t, const Pairs& epsilon, const SoftmaxErrors& errors) {
-  const Pairs log_P = ((t.s + epsilon).colwise() + (errors.lse_sum - t.L)).min(0.0);
-  const Pairs error = (epsilon > overflowing).select(log_P.exp(), t.P * errors.e).min(1.0);
+  const Pairs of_log = epsilon.colwise() + errors.lse;
+  const Pairs log_P = (t.s.colwise() - t.L + of_log).min(0.0);
+  const Pairs error = (of_log > overflowing).select(log_P.exp(), t.P * errors.e).min(1.0);
   if (t.sink) return t.visible(error);
   const Rows keys = t.seen.rowwise().sum();
   return t.visible((keys == 1).replicate(1, t.n_k()).select(0.0, error));
@@ -54,16 +63,16 @@ Pairs error_of_forward_P(const HeadTerms& t, const Pairs& epsilon, const Softmax
 SoftmaxErrors errors_of_softmax(const HeadTerms& t, const Arithmetic& a, const Pairs& e_c) {
   const double n_k = static_cast<double>(t.n_k());
   const Pairs epsilon = error_of_log_P(t, a, e_c);
-  const Pairs e = epsilon.min(overflowing).unaryExpr([](double y) { return std::expm1(y); });
-  SoftmaxErrors errors;
-  errors.e_z = error_of_sink(t, a);
-  const Rows sum = (t.P * e).rowwise().sum() + t.P_sink * errors.e_z;
+  const Rows e_z = error_of_sink(t, a);
+  const Rows sum = (t.P * epsilon.unaryExpr(&expm1_capped)).rowwise().sum() +
+                   t.P_sink * e_z.unaryExpr(&expm1_capped);
   // LSE is off by no more than the worst of its scores.
   const Rows worst = t.n_k() > 0 ? Rows(epsilon.rowwise().maxCoeff()) : Rows::Zero(t.n_q());
   const Rows rounding = a.gamma(n_k) + 8 * a.upsilon * (1 + t.L.abs() + std::log(n_k + 1));
-  errors.lse_sum = sum + rounding;
-  errors.lse = sum.min(worst.max(errors.e_z)) + rounding;
-  errors.e = t.visible(e.colwise() + errors.lse_sum);
+  SoftmaxErrors errors;
+  errors.lse = sum.min(worst.max(e_z)) + rounding;
+  errors.sink = (e_z + errors.lse).unaryExpr(&expm1_capped);
+  errors.e = t.visible((epsilon.colwise() + errors.lse).unaryExpr(&expm1_capped));
   errors.forward = error_of_forward_P(t, epsilon, errors);
   return errors;
 }
@@ -130,8 +139,8 @@ HeadContribution tolerance(const HeadTerms& t, const Arithmetic& a, double bias_
   const Pairs p = t.P * (a.u + softmax.e) * more + a.eta * t.seen;
   const Pairs b = error_of_dS(t, a, softmax.e, p, tol_D);
   tol.dS = (b + a.gamma(bias_repeats) * t.dS.abs()).matrix();
-  const Rows e_sink = softmax.e_z + softmax.lse_sum + gamma_q + 4 * a.upsilon;
-  tol.dsink = (t.P_sink * (1 + softmax.e_z) * (tol_D + e_sink * t.D.abs())).sum();
+  const Rows e_sink = softmax.sink + gamma_q + 4 * a.upsilon;
+  tol.dsink = (t.P_sink * ((1 + softmax.sink) * tol_D + e_sink * t.D.abs())).sum();
 
   const Pairs b_x = error_of_dx(t, a, b, e_c), abs_dX = t.dX.abs();
   tol.dQ = (scale * t.over_keys(b_x + gamma_k * abs_dX, t.K.cwiseAbs()).array() +

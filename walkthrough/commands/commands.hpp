@@ -11,5 +11,6 @@ void add_list(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
+void add_fuzz(CLI::App& app);
 
 }  // namespace flashbook
