@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/simt/report.hpp"
+
+namespace flashbook::simt {
+
+/// What a lane executes on its own, not together with its warp.
+enum class Access : std::uint8_t {
+  global_load,
+  global_store,
+  shared_load,
+  shared_store,
+  atomic_add,
+  async_copy,
+  exp2,
+  barrier
+};
+
+/// The single-lane instructions of one warp since its lanes were last together.
+///
+/// Lanes run one after another, so what a GPU executes as one instruction of the warp arrives here
+/// lane by lane. The i-th execution of a line by each lane is taken to be one instruction of the
+/// warp. That is exact while the lanes loop equally often between two collective instructions.
+class AccessLog {
+ public:
+  /// A lane accesses memory. Addresses are bytes, of shared memory from its start.
+  void access(SiteId site, Access kind, unsigned bytes, unsigned lane, std::uint64_t address);
+  /// A lane executes something without an address.
+  void execute(SiteId site, Access kind, unsigned lane) { access(site, kind, 1, lane, 0); }
+
+  bool empty() const { return dirty_.empty(); }
+  /// The lanes are together: adds what they executed to its lines.
+  void flush(std::vector<LineCounts>& lines);
+
+ private:
+  struct Entry {
+    SiteId site;
+    Access kind;
+    unsigned bytes;
+    std::array<std::vector<std::uint64_t>, 32> addresses = {};  // of each lane, in its order
+    bool dirty = false;
+  };
+  Entry& entry(SiteId site, Access kind, unsigned bytes);
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint16_t> index_;  // by site, kind and size: 1 + number of the entry
+  std::vector<std::uint16_t> dirty_;
+};
+
+}  // namespace flashbook::simt
