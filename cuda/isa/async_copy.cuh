@@ -20,8 +20,8 @@ FLASHBOOK_DEVICE void cp_async_16(smem<T> to, gmem<U> from, bool valid = true) {
 FLASHBOOK_DEVICE void cp_async_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits until at most the `newest` last groups of this thread are under way. Other threads see what
-/// was copied after a barrier.
+/// Waits until at most the `newest` last groups of this thread are under way. Other threads see
+/// what was copied after a barrier.
 template <int newest>
 FLASHBOOK_DEVICE void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");

@@ -1,5 +1,5 @@
-// Launching a kernel. `stream` is a cudaStream_t on a GPU; on the emulator a simt::Stream*, which says
-// how to run the kernel and collects what is found. Null is the default on both.
+// Launching a kernel. `stream` is a cudaStream_t on a GPU; on the emulator a simt::Stream*, which
+// says how to run the kernel and collects what is found. Null is the default on both.
 #pragma once
 
 #include "cuda/isa/launch_types.hpp"
@@ -45,9 +45,8 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
                     const Arguments&... arguments) {
   constexpr std::size_t without_asking = 48 * 1024;  // CUDA C++ Programming Guide, "Shared Memory"
   if (shape.shared_bytes > without_asking) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
+    const cudaError_t error = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
     if (error != cudaSuccess) return detail::status_of(error, shape);
   }
   const auto dim = [](const GridShape& g) { return dim3(g.x, g.y, g.z); };

@@ -17,8 +17,8 @@ struct LaunchShape {
   const char* kernel;
   GridShape grid, block;  ///< blocks in the grid, threads in a block
   std::size_t shared_bytes = 0;
-  /// The kernel calls atomic_add. The emulator then runs its blocks one after another, so that a seed
-  /// repeats every bit; a GPU does not care.
+  /// The kernel calls atomic_add. The emulator then runs its blocks one after another, so that a
+  /// seed repeats every bit; a GPU does not care.
   bool float_atomics = false;
 };
 

@@ -1,4 +1,5 @@
-// What the special function unit computes. For everything else there is <cmath>, in device code too.
+// What the special function unit computes. For everything else there is <cmath>, in device code
+// too.
 #pragma once
 
 #include <cmath>

@@ -7,7 +7,8 @@
 //   y(i) = 2 * x(i);                           // one element
 //   uint4 eight = load_vector<uint4>(x + i);   // 4, 8 or 16 bytes, aligned to as many
 //
-// Write `float v = x(i)`, not `auto v`: on the emulator x(i) is a reference that reads when converted.
+// Write `float v = x(i)`, not `auto v`: on the emulator x(i) is a reference that reads when
+// converted.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ class View {
   FLASHBOOK_HOST_DEVICE explicit View(T* data) : data_(data) {}
   FLASHBOOK_HOST_DEVICE View(T* data, std::ptrdiff_t) : data_(data) {}
   template <class U>
-    requires(std::is_same_v<const U, T>)
-  FLASHBOOK_HOST_DEVICE View(View<U, Space> view) : data_(view.data()) {}
+  requires(std::is_same_v<const U, T>) FLASHBOOK_HOST_DEVICE View(View<U, Space> view)
+      : data_(view.data()) {}
 
   FLASHBOOK_DEVICE T& operator()(std::ptrdiff_t i) const { return data_[i]; }
   FLASHBOOK_HOST_DEVICE View operator+(std::ptrdiff_t n) const { return View(data_ + n); }
@@ -151,8 +152,7 @@ class View {
   View(T* data, std::ptrdiff_t size) : at_(data, data, data + size) {}
   explicit View(const simt::Pointer<T>& at) : at_(at) {}
   template <class U>
-    requires(std::is_same_v<const U, T>)
-  View(const View<U, Space>& view) : at_(view.pointer()) {}
+  requires(std::is_same_v<const U, T>) View(const View<U, Space>& view) : at_(view.pointer()) {}
 
   Reference<T, Space> operator()(std::ptrdiff_t i, Site site = Site::here()) const {
     return {at_ + i, site};

@@ -13,10 +13,10 @@
 
 namespace flashbook::gpu {
 
-// PTX ISA, "Warp-level matrix load instruction: ldmatrix". Lane 8i + r gives the address of row r of
-// the i-th matrix of 8 x 8 elements of 2 bytes, 16 bytes long and aligned to 16; matrix i goes to
-// registers[i]. A lane receives row `lane / 4`, columns t and t + 1, or with _trans of the transposed
-// matrix.
+// PTX ISA, "Warp-level matrix load instruction: ldmatrix". Lane 8i + r gives the address of row r
+// of the i-th matrix of 8 x 8 elements of 2 bytes, 16 bytes long and aligned to 16; matrix i goes
+// to registers[i]. A lane receives row `lane / 4`, columns t and t + 1, or with _trans of the
+// transposed matrix.
 
 template <class T>
 FLASHBOOK_DEVICE void ldmatrix_x1(uint32_t (&registers)[1], smem<T> row) {
@@ -64,7 +64,8 @@ FLASHBOOK_DEVICE void ldmatrix_x4_trans(uint32_t (&registers)[4], smem<T> row) {
 /// D += A B, products exact, sums in fp32. T: half or bfloat16.
 /// PTX ISA, "Multiply-and-Accumulate Instruction: mma".
 template <class T>
-FLASHBOOK_DEVICE void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+FLASHBOOK_DEVICE void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
+                                   uint32_t b1) {
   if constexpr (std::is_same_v<T, half>)
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "

@@ -10,8 +10,8 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// Where a tile keeps the 16-byte chunk `chunk` of `row`: where it comes in reading order. Columns of
-/// chunks then lie in few banks, unless rows are padded.
+/// Where a tile keeps the 16-byte chunk `chunk` of `row`: where it comes in reading order. Columns
+/// of chunks then lie in few banks, unless rows are padded.
 struct RowMajor {
   static constexpr int alignment = 16;
   template <int chunks_per_row>
@@ -20,8 +20,8 @@ struct RowMajor {
   }
 };
 
-/// Exchanges the chunks of a row so that any 8 consecutive rows keep the same column of chunks in all
-/// 32 banks: ldmatrix reads it without a conflict.
+/// Exchanges the chunks of a row so that any 8 consecutive rows keep the same column of chunks in
+/// all 32 banks: ldmatrix reads it without a conflict.
 struct XorSwizzle {
   static constexpr int alignment = 128;
   template <int chunks_per_row>
@@ -36,13 +36,15 @@ struct XorSwizzle {
   }
 };
 
-/// rows x columns elements. tile(r, c) is an element, tile.at(r, c) its address, from which the other
-/// elements of the same 16-byte chunk follow.
+/// rows x columns elements. tile(r, c) is an element, tile.at(r, c) its address, from which the
+/// other elements of the same 16-byte chunk follow.
 template <class T, int rows, int columns, class Swizzle = RowMajor>
 class alignas(Swizzle::alignment) Tile {
  public:
 #ifdef __CUDACC__
-  FLASHBOOK_DEVICE T& operator()(int row, int column) { return data_[offset(row, column)]; }
+  FLASHBOOK_DEVICE T& operator()(int row, int column) {
+    return data_[offset(row, column)];
+  }
   FLASHBOOK_DEVICE smem<T> at(int row, int column) {
     return smem<T>(data_ + offset(row, column));
   }

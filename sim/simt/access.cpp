@@ -55,8 +55,7 @@ void observe_global(const void* p, unsigned bytes, GlobalShadow::Use use, Site s
   const SiteId id = id_of(site);
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   Thread& thread = *this_thread;
-  if (sm->options().count)
-    thread.warp->log.access(id, kind_of(use), bytes, thread.lane, address);
+  if (sm->options().count) thread.warp->log.access(id, kind_of(use), bytes, thread.lane, address);
   if (sm->options().check) sm->global.access(use, address, bytes, sm->block_number(), id);
 }
 

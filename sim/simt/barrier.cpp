@@ -67,8 +67,8 @@ Barriers::Numbered& Barriers::joined(unsigned id, unsigned count, Site site) {
     barrier.site = site;
   } else if (barrier.count != count) {
     sm->stop(Category::invalid, id_of(site), id_of(barrier.site),
-             "barrier " + number(id) + " of " + number(count) +
-                 " threads, where others wait for " + number(barrier.count));
+             "barrier " + number(id) + " of " + number(count) + " threads, where others wait for " +
+                 number(barrier.count));
   } else if (count == 0 && barrier.site.line != site.line) {
     sm->stop(Category::divergence, id_of(site), id_of(barrier.site),
              "a block's threads must meet in the same __syncthreads, and came to two");
@@ -130,8 +130,7 @@ void Barriers::mbarrier_arrive(std::uint32_t offset, std::uint32_t bytes, Site s
   complete_phase_if_due(m);
 }
 
-void Barriers::mbarrier_complete_bytes(std::uint32_t offset, std::uint32_t bytes,
-                                       Site site) {
+void Barriers::mbarrier_complete_bytes(std::uint32_t offset, std::uint32_t bytes, Site site) {
   Mbarrier& m = mbarrier(offset, site);
   m.pending_bytes -= bytes;
   complete_phase_if_due(m);

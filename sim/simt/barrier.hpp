@@ -10,7 +10,8 @@ namespace flashbook::simt {
 
 struct Thread;
 
-/// The barriers of a block: sixteen with numbers, and mbarriers, which are objects in shared memory.
+/// The barriers of a block: sixteen with numbers, and mbarriers, which are objects in shared
+/// memory.
 class Barriers {
  public:
   static constexpr unsigned numbered = 16;

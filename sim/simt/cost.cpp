@@ -68,8 +68,7 @@ unsigned sectors(const WarpAddresses& access) {
   }
   if (sorted) return n;
   std::sort(touched.begin(), touched.begin() + n);
-  return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + n) -
-                               touched.begin());
+  return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + n) - touched.begin());
 }
 
 unsigned ideal_sectors(const WarpAddresses& access) {

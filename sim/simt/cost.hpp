@@ -19,9 +19,9 @@ unsigned sectors(const WarpAddresses& access);
 /// The fewest sectors that hold as many bytes as the lanes access.
 unsigned ideal_sectors(const WarpAddresses& access);
 
-/// Passes that shared memory makes: 32 banks of 4 bytes, each of which gives one word a pass, to all
-/// lanes that ask for it. Lanes go together in groups that ask for at most 128 bytes: all 32, 16 for
-/// 8-byte accesses, 8 for 16-byte accesses and for the rows of an ldmatrix.
+/// Passes that shared memory makes: 32 banks of 4 bytes, each of which gives one word a pass, to
+/// all lanes that ask for it. Lanes go together in groups that ask for at most 128 bytes: all 32,
+/// 16 for 8-byte accesses, 8 for 16-byte accesses and for the rows of an ldmatrix.
 unsigned wavefronts(const WarpAddresses& access);
 /// Passes without any bank conflict: the groups that have a lane.
 unsigned ideal_wavefronts(const WarpAddresses& access);

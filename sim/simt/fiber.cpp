@@ -22,8 +22,8 @@ thread_local flashbook::simt::Fiber* switched_from = nullptr;
 
 #if defined(__x86_64__)
 
-// System V ABI, AMD64: rbx, rbp, r12 to r15 are preserved. The return address is taken by a jump and
-// not by `ret`, whose prediction would always be wrong.
+// System V ABI, AMD64: rbx, rbp, r12 to r15 are preserved. The return address is taken by a jump
+// and not by `ret`, whose prediction would always be wrong.
 asm(R"(
 .text
 .globl flashbook_switch_stack

@@ -13,14 +13,14 @@
 
 namespace flashbook::simt {
 
-/// Stores the stack pointer, after what a call must preserve, at *save, and continues where `load` was
-/// stored. In fiber.cpp, by hand for x86-64 and AArch64, by boost.context elsewhere.
+/// Stores the stack pointer, after what a call must preserve, at *save, and continues where `load`
+/// was stored. In fiber.cpp, by hand for x86-64 and AArch64, by boost.context elsewhere.
 extern "C" void flashbook_switch_stack(void** save, void* load);
 
-/// A suspended computation with a stack of its own. One CUDA thread is one fiber; the multiprocessor
-/// that runs them is another, on the stack of its OS thread. A fiber never moves to another OS
-/// thread. Switching keeps what the calling convention preserves, except the floating-point control
-/// words, which kernels must not change.
+/// A suspended computation with a stack of its own. One CUDA thread is one fiber; the
+/// multiprocessor that runs them is another, on the stack of its OS thread. A fiber never moves to
+/// another OS thread. Switching keeps what the calling convention preserves, except the
+/// floating-point control words, which kernels must not change.
 class Fiber {
  public:
   using Entry = void (*)();  ///< does not return, and lets no exception out

@@ -9,11 +9,11 @@
 
 namespace flashbook::simt {
 
-/// Remembers which blocks of a launch touched which bytes of global memory. Nothing orders blocks: if
-/// two access the same bytes, and not both by reading or both atomically, it is a race.
+/// Remembers which blocks of a launch touched which bytes of global memory. Nothing orders blocks:
+/// if two access the same bytes, and not both by reading or both atomically, it is a race.
 ///
-/// Memory is remembered in granules of 16 bytes, of which at most two blocks for each use, each with
-/// the bytes that it touched. Several multiprocessors remember apart; merged, they tell about
+/// Memory is remembered in granules of 16 bytes, of which at most two blocks for each use, each
+/// with the bytes that it touched. Several multiprocessors remember apart; merged, they tell about
 /// each other's.
 class GlobalShadow {
  public:

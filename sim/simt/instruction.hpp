@@ -17,8 +17,8 @@ enum class Instruction : std::uint8_t {
 };
 
 constexpr const char* name(Instruction instruction) {
-  constexpr const char* names[] = {"nothing",  "syncwarp",    "shuffle", "vote",
-                                   "ldmatrix", "mma",         "barrier", "mbarrier wait"};
+  constexpr const char* names[] = {"nothing",  "syncwarp", "shuffle", "vote",
+                                   "ldmatrix", "mma",      "barrier", "mbarrier wait"};
   return names[static_cast<unsigned>(instruction)];
 }
 

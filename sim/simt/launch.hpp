@@ -21,7 +21,8 @@ struct Stream {
   Report report;
 };
 
-/// run(options) for the seeds 0 to `seeds` - 1: as many orders of warps. Returns all reports as one.
+/// run(options) for the seeds 0 to `seeds` - 1: as many orders of warps. Returns all reports as
+/// one.
 template <class Run>
 Report over_seeds(unsigned seeds, Options options, Run&& run) {
   Report all;

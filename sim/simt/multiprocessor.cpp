@@ -209,9 +209,9 @@ void Multiprocessor::explain_standstill() {
     if (warp.arrived) {
       this_thread = warp.first + std::countr_zero(warp.arrived);
       const std::span<Thread> lanes(warp.first, std::popcount(warp.lanes));
-      add_finding(Category::divergence, id_of(warp.site), 0,
-                  "warp " + std::to_string(warp.index) + " never comes together: " +
-                      whereabouts(lanes));
+      add_finding(
+          Category::divergence, id_of(warp.site), 0,
+          "warp " + std::to_string(warp.index) + " never comes together: " + whereabouts(lanes));
       return;
     }
   const auto waiting =

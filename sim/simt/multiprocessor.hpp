@@ -39,10 +39,10 @@ struct Thread {
 
 struct Warp {
   unsigned index = 0;
-  Thread* first = nullptr;   ///< lane 0; the others follow
-  std::uint32_t lanes = 0;   ///< that the block has
-  std::uint32_t live = 0;    ///< that have not left the kernel
-  std::uint32_t ready = 0;   ///< that can run
+  Thread* first = nullptr;  ///< lane 0; the others follow
+  std::uint32_t lanes = 0;  ///< that the block has
+  std::uint32_t live = 0;   ///< that have not left the kernel
+  std::uint32_t ready = 0;  ///< that can run
   AccessLog log;
 
   // The collective instruction that lanes have come to.

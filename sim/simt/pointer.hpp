@@ -17,8 +17,8 @@ struct Pointer {
   constexpr Pointer() = default;
   constexpr Pointer(T* where, T* first, T* last) : at(where), begin(first), end(last) {}
   template <class U>
-    requires(std::is_same_v<const U, T>)
-  constexpr Pointer(const Pointer<U>& p) : at(p.at), begin(p.begin), end(p.end) {}
+  requires(std::is_same_v<const U, T>) constexpr Pointer(const Pointer<U>& p)
+      : at(p.at), begin(p.begin), end(p.end) {}
 
   Pointer operator+(std::ptrdiff_t elements) const { return {at + elements, begin, end}; }
 
@@ -28,9 +28,7 @@ struct Pointer {
     return at >= begin && at < end && bytes_left() >= sizeof(V) &&
            reinterpret_cast<std::uintptr_t>(at) % sizeof(V) == 0;
   }
-  std::size_t bytes_left() const {
-    return static_cast<std::size_t>(end - at) * sizeof(T);
-  }
+  std::size_t bytes_left() const { return static_cast<std::size_t>(end - at) * sizeof(T); }
   std::ptrdiff_t index() const { return at - begin; }
   std::ptrdiff_t size() const { return end - begin; }
 };

@@ -22,10 +22,10 @@ void join(Clock& clock, const Clock& other);
 /// Barriers, mbarriers and __syncwarp order memory. Shuffles, votes and mma do not: PTX promises
 /// nothing for them, although the lanes do meet.
 ///
-/// Shared memory is remembered in cells of 4 bytes. A cell keeps its last writer, and the last clock
-/// and bytes that each warp read, with all lanes that read them. An access that finds the same cell
-/// under other bytes or another clock replaces what is kept. So a report is never wrong; of several
-/// races on one cell some may be missed.
+/// Shared memory is remembered in cells of 4 bytes. A cell keeps its last writer, and the last
+/// clock and bytes that each warp read, with all lanes that read them. An access that finds the
+/// same cell under other bytes or another clock replaces what is kept. So a report is never wrong;
+/// of several races on one cell some may be missed.
 class RaceDetector {
  public:
   /// Forgets everything: a fresh block of `threads` threads with `bytes` of shared memory.

@@ -151,7 +151,8 @@ std::string table(const Report& report) {
   });
 
   std::vector<Row> rows = {{"line", "global load", "global store", "shared load", "shared store",
-                            "mma", "ldmatrix", "exp2", "shuffles", "barriers", "cp.async", "atomics"}};
+                            "mma", "ldmatrix", "exp2", "shuffles", "barriers", "cp.async",
+                            "atomics"}};
   for (const auto& [site, id] : sites) rows.push_back(row_of(text(site), report.lines[id]));
   rows.push_back(row_of("total", report.total()));
   return aligned(rows);

@@ -23,26 +23,27 @@ struct Dim3 {
 
 /// What can be wrong with a kernel.
 enum class Category {
-  deadlock,         ///< no thread can run
-  divergence,       ///< lanes of a warp, or threads of a block, at different collective instructions
-  out_of_bounds,    ///< an access outside its tensor or tile; reads as NaN, is not written
-  misaligned,       ///< an address that is no multiple of the access's size
-  uninitialised,    ///< a read of shared memory that nobody has written
+  deadlock,       ///< no thread can run
+  divergence,     ///< lanes of a warp, or threads of a block, at different collective instructions
+  out_of_bounds,  ///< an access outside its tensor or tile; reads as NaN, is not written
+  misaligned,     ///< an address that is no multiple of the access's size
+  uninitialised,  ///< a read of shared memory that nobody has written
   unfinished_copy,  ///< an access to the target of an asynchronous copy before its wait
   race,             ///< two accesses of a block to shared memory that nothing orders
-  block_race,       ///< two blocks access an element of global memory, not both atomically or to read
-  invalid,          ///< an operand or a launch that no GPU accepts
+  block_race,  ///< two blocks access an element of global memory, not both atomically or to read
+  invalid,     ///< an operand or a launch that no GPU accepts
 };
 
 /// "deadlock", "divergent collective", ...
 std::string_view name(Category category);
 
-/// One thing found, the first time it was. Another between the same two lines is not reported again.
+/// One thing found, the first time it was. Another between the same two lines is not reported
+/// again.
 struct Finding {
   Category category;
-  std::string what;   ///< a sentence without places
-  SiteId site = 0;    ///< where it was noticed
-  SiteId other = 0;   ///< the other access of a race, the copy of an unfinished copy; 0 if none
+  std::string what;  ///< a sentence without places
+  SiteId site = 0;   ///< where it was noticed
+  SiteId other = 0;  ///< the other access of a race, the copy of an unfinished copy; 0 if none
   std::string kernel;
   Dim3 block;
   std::uint64_t block_number = 0;  ///< x fastest

@@ -11,7 +11,8 @@ struct Site {
   const char* file = "";
   unsigned line = 0;
 
-  static constexpr Site here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  static constexpr Site here(const char* file = __builtin_FILE(),
+                             unsigned line = __builtin_LINE()) {
     return {file, line};
   }
 };

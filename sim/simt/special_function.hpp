@@ -6,9 +6,9 @@
 
 namespace flashbook::simt {
 
-/// 2^x as the special function unit computes it, but for its rounding (it errs by at most 2^-22.5 of
-/// the result): subnormal inputs and results are zero.
-/// PTX ISA, "Floating Point Instructions: ex2", ex2.approx.ftz.f32.
+/// 2^x as the special function unit computes it, but for its rounding (it errs by at most 2^-22.5
+/// of the result): subnormal inputs and results are zero. PTX ISA, "Floating Point Instructions:
+/// ex2", ex2.approx.ftz.f32.
 inline float exp2_approx(float x, Site site) {
   if (sm->options().count)
     this_thread->warp->log.execute(id_of(site), Access::exp2, this_thread->lane);

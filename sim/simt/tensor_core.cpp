@@ -36,9 +36,8 @@ std::uint32_t pair(Bits low, Bits high) {
 void distribute(const Matrix& m, bool transposed, LdmatrixArguments* const* lane, unsigned number) {
   for (unsigned l = 0; l < 32; ++l) {
     const unsigned i = l / 4, j = l % 4 * 2;
-    lane[l]->registers[number] =
-        transposed ? pair(m[j].element[i], m[j + 1].element[i])
-                   : pair(m[i].element[j], m[i].element[j + 1]);
+    lane[l]->registers[number] = transposed ? pair(m[j].element[i], m[j + 1].element[i])
+                                            : pair(m[i].element[j], m[i].element[j + 1]);
   }
 }
 
@@ -135,15 +134,13 @@ void multiply_add(Operands& x) {
 
 }  // namespace
 
-void execute_ldmatrix(Warp& warp, LdmatrixArguments* const* lane, unsigned count,
-                      bool transposed) {
+void execute_ldmatrix(Warp& warp, LdmatrixArguments* const* lane, unsigned count, bool transposed) {
   require_whole(warp, "ldmatrix");
   if (sm->options().count) count_ldmatrix(lane, count * 8, warp.site);
   Thread* const executing = this_thread;
   for (unsigned i = 0; i < count; ++i) {
     Matrix matrix;
-    for (unsigned r = 0; r < 8; ++r)
-      matrix[r] = load_row(warp, 8 * i + r, lane[8 * i + r]->row);
+    for (unsigned r = 0; r < 8; ++r) matrix[r] = load_row(warp, 8 * i + r, lane[8 * i + r]->row);
     distribute(matrix, transposed, lane, i);
   }
   this_thread = executing;

@@ -28,10 +28,10 @@ void execute_mma(Warp& warp, MmaArguments* const* lane);
 extern template void execute_mma<emulated::half>(Warp&, MmaArguments* const*);
 extern template void execute_mma<emulated::bfloat16>(Warp&, MmaArguments* const*);
 
-/// Loads `count` (1, 2 or 4) matrices of 8 x 8 16-bit elements from shared memory; lane 8i + r gives
-/// the address of row r of matrix i. Lane l receives in registers[i] the elements 2(l % 4) and the
-/// next of row l / 4, or of that column if `transposed`.
-/// PTX ISA, "Warp-level matrix load instruction: ldmatrix".
+/// Loads `count` (1, 2 or 4) matrices of 8 x 8 16-bit elements from shared memory; lane 8i + r
+/// gives the address of row r of matrix i. Lane l receives in registers[i] the elements 2(l % 4)
+/// and the next of row l / 4, or of that column if `transposed`. PTX ISA, "Warp-level matrix load
+/// instruction: ldmatrix".
 inline void ldmatrix(std::uint32_t* registers, const Pointer<const std::byte>& row, unsigned count,
                      bool transposed, Site site) {
   LdmatrixArguments mine = {registers, row};

@@ -1,5 +1,5 @@
-// The forward pass with plain multiply-adds, fp32: one thread computes one row, K and V pass through
-// shared memory. d = 32, no mask, any N_q and N_k.
+// The forward pass with plain multiply-adds, fp32: one thread computes one row, K and V pass
+// through shared memory. d = 32, no mask, any N_q and N_k.
 #pragma once
 
 #include "cuda/isa/isa.cuh"

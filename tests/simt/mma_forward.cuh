@@ -99,13 +99,12 @@ forward(const Parameters<T> p) {
         for (int e = 0; e < 4; ++e)
           if (j * B_c + n * 8 + lane % 4 * 2 + e % 2 >= p.N_k) S[n][e] = -INFINITY;
 
-    // P = exp(S - m), l = rescaled l + rowsum(P), O = rescaled O
+            // P = exp(S - m), l = rescaled l + rowsum(P), O = rescaled O
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float m_new = m[h];
 #pragma unroll
-      for (int n = 0; n < B_c / 8; ++n)
-        m_new = fmaxf(m_new, fmaxf(S[n][2 * h], S[n][2 * h + 1]));
+      for (int n = 0; n < B_c / 8; ++n) m_new = fmaxf(m_new, fmaxf(S[n][2 * h], S[n][2 * h + 1]));
       m_new = quad_max(m_new);
       const float rescale = exp2_approx((m[h] - m_new) * scale_log2);
       m[h] = m_new;
