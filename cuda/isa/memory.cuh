@@ -1,5 +1,5 @@
 // Views of memory. A kernel reaches global memory through gmem<T>, which its launcher makes of a
-// pointer and a size, and shared memory through the tiles of tile.cuh, whose addresses are smem<T>.
+// pointer and a size, and shared memory through the tiles of tile.cuh, whose addresses are smem_ptr<T>.
 // On a GPU a view is a pointer. On the emulator it knows its bounds and sees each access; a raw
 // dereference does not compile there.
 //
@@ -56,7 +56,7 @@ FLASHBOOK_DEVICE uint32_t shared_address(View<T, Shared> view) {
 template <class T>
 using gmem = detail::View<T, detail::Global>;
 template <class T>
-using smem = detail::View<T, detail::Shared>;
+using smem_ptr = detail::View<T, detail::Shared>;
 
 /// The bytes of a V (uint32_t, uint2 or uint4) at an address that is a multiple of its size. One
 /// instruction. PTX ISA, "Data Movement and Conversion Instructions: ld", "st".
@@ -169,7 +169,7 @@ class View {
 template <class T>
 using gmem = detail::View<T, detail::Global>;
 template <class T>
-using smem = detail::View<T, detail::Shared>;
+using smem_ptr = detail::View<T, detail::Shared>;
 
 template <class V, class T, class Space>
 V load_vector(const detail::View<T, Space>& from, Site site = Site::here()) {

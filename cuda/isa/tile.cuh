@@ -45,17 +45,17 @@ class alignas(Swizzle::alignment) Tile {
   FLASHBOOK_DEVICE T& operator()(int row, int column) {
     return data_[offset(row, column)];
   }
-  FLASHBOOK_DEVICE smem<T> at(int row, int column) {
-    return smem<T>(data_ + offset(row, column));
+  FLASHBOOK_DEVICE smem_ptr<T> at(int row, int column) {
+    return smem_ptr<T>(data_ + offset(row, column));
   }
 #else
   detail::Reference<T, detail::Shared> operator()(int row, int column, Site site = Site::here()) {
     return {at(row, column).pointer(), site};
   }
-  smem<T> at(int row, int column) {
+  smem_ptr<T> at(int row, int column) {
     const bool inside = row >= 0 && row < rows && column >= 0 && column < columns;
     const int where = inside ? offset(row, column) : outside(row, column);
-    return smem<T>(simt::Pointer<T>(data_ + where, data_, data_ + rows * columns));
+    return smem_ptr<T>(simt::Pointer<T>(data_ + where, data_, data_ + rows * columns));
   }
 #endif
 
