@@ -11,7 +11,8 @@ namespace flashbook::gpu {
 
 /// Starts to copy 16 bytes, past the L1 cache. Not `valid`: nothing is read, zeros are written.
 template <class T, class U>
-FLASHBOOK_DEVICE void cp_async_16(smem_ptr<T> to, gmem<U> from, bool valid = true) {
+requires(std::is_same_v<std::remove_const_t<U>, T>) FLASHBOOK_DEVICE
+    void cp_async_16(smem_ptr<T> to, gmem<U> from, bool valid = true) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
                "l"(__cvta_generic_to_global(from.data())), "r"(valid ? 16 : 0)
                : "memory");
@@ -34,9 +35,10 @@ FLASHBOOK_DEVICE void cp_async_wait() {
 namespace flashbook::emulated {
 
 template <class T, class U>
-void cp_async_16(const smem_ptr<T>& to, const gmem<U>& from, bool valid = true,
-                 Site site = Site::here()) {
-  static_assert(std::is_same_v<std::remove_const_t<U>, T>);
+requires(std::is_same_v<std::remove_const_t<U>, T>) void cp_async_16(const smem_ptr<T>& to,
+                                                                     const gmem<U>& from,
+                                                                     bool valid = true,
+                                                                     Site site = Site::here()) {
   simt::copy_async_16(simt::bytes(to.pointer()), simt::bytes(from.pointer()), valid, site);
 }
 inline void cp_async_commit() {

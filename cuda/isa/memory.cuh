@@ -1,7 +1,7 @@
 // Views of memory. A kernel reaches global memory through gmem<T>, which its launcher makes of a
-// pointer and a size, and shared memory through the tiles of tile.cuh, whose addresses are smem_ptr<T>.
-// On a GPU a view is a pointer. On the emulator it knows its bounds and sees each access; a raw
-// dereference does not compile there.
+// pointer and a size, and shared memory through the tiles of tile.cuh, whose addresses are
+// smem_ptr<T>. On a GPU a view is a pointer. On the emulator it knows its bounds and sees each
+// access; a raw dereference does not compile there.
 //
 //   gmem<const float> x;  gmem<float> y;
 //   y(i) = 2 * x(i);                           // one element
@@ -125,15 +125,21 @@ class Reference {
   Reference(const Reference&) = delete;
 
   operator Value() && { return value(); }
-  void operator=(Value x) && { Space::store(at_, x, site_); }
+  void operator=(Value x) && requires(!std::is_const_v<T>) { Space::store(at_, x, site_); }
   void operator=(Reference&& other) && { Space::store(at_, other.value(), site_); }
   template <class U, class S>
   void operator=(Reference<U, S>&& other) && {
     Space::store(at_, static_cast<Value>(other.value()), site_);
   }
-  void operator+=(Value x) && { Space::store(at_, static_cast<Value>(value() + x), site_); }
-  void operator-=(Value x) && { Space::store(at_, static_cast<Value>(value() - x), site_); }
-  void operator*=(Value x) && { Space::store(at_, static_cast<Value>(value() * x), site_); }
+  void operator+=(Value x) && requires(!std::is_const_v<T>) {
+    Space::store(at_, static_cast<Value>(value() + x), site_);
+  }
+  void operator-=(Value x) && requires(!std::is_const_v<T>) {
+    Space::store(at_, static_cast<Value>(value() - x), site_);
+  }
+  void operator*=(Value x) && requires(!std::is_const_v<T>) {
+    Space::store(at_, static_cast<Value>(value() * x), site_);
+  }
 
  private:
   template <class, class>

@@ -18,42 +18,42 @@ namespace flashbook::gpu {
 // to registers[i]. A lane receives row `lane / 4`, columns t and t + 1, or with _trans of the
 // transposed matrix.
 
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x1(uint32_t (&registers)[1], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                : "=r"(registers[0])
                : "r"(detail::shared_address(row))
                : "memory");
 }
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x2(uint32_t (&registers)[2], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(registers[0]), "=r"(registers[1])
                : "r"(detail::shared_address(row))
                : "memory");
 }
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x4(uint32_t (&registers)[4], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
                : "r"(detail::shared_address(row))
                : "memory");
 }
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x1_trans(uint32_t (&registers)[1], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
                : "=r"(registers[0])
                : "r"(detail::shared_address(row))
                : "memory");
 }
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x2_trans(uint32_t (&registers)[2], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                : "=r"(registers[0]), "=r"(registers[1])
                : "r"(detail::shared_address(row))
                : "memory");
 }
-template <class T>
+template <Element16 T>
 FLASHBOOK_DEVICE void ldmatrix_x4_trans(uint32_t (&registers)[4], smem_ptr<T> row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
@@ -91,32 +91,31 @@ namespace flashbook::emulated {
 namespace detail {
 template <bool transposed, class T, std::size_t count>
 void ldmatrix(uint32_t (&registers)[count], const smem_ptr<T>& row, Site site) {
-  static_assert(sizeof(T) == 2);
   simt::ldmatrix(registers, simt::bytes(row.pointer()), count, transposed, site);
 }
 }  // namespace detail
 
-template <class T>
+template <Element16 T>
 void ldmatrix_x1(uint32_t (&registers)[1], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<false>(registers, row, site);
 }
-template <class T>
+template <Element16 T>
 void ldmatrix_x2(uint32_t (&registers)[2], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<false>(registers, row, site);
 }
-template <class T>
+template <Element16 T>
 void ldmatrix_x4(uint32_t (&registers)[4], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<false>(registers, row, site);
 }
-template <class T>
+template <Element16 T>
 void ldmatrix_x1_trans(uint32_t (&registers)[1], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<true>(registers, row, site);
 }
-template <class T>
+template <Element16 T>
 void ldmatrix_x2_trans(uint32_t (&registers)[2], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<true>(registers, row, site);
 }
-template <class T>
+template <Element16 T>
 void ldmatrix_x4_trans(uint32_t (&registers)[4], const smem_ptr<T>& row, Site site = Site::here()) {
   detail::ldmatrix<true>(registers, row, site);
 }

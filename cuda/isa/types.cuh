@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/isa/machine.cuh"
 
@@ -77,6 +78,10 @@ T from_bits(uint16_t bits) {
 }  // namespace detail
 
 #endif
+
+/// What ldmatrix and mma take: half or bfloat16.
+template <class T>
+concept Element16 = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 /// The numbers in the halves of a register.
 template <class T>

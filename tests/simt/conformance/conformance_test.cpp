@@ -70,7 +70,8 @@ double largest_error(const Words& words, const Words& others, probes::Type type)
         const auto& x = products[static_cast<std::size_t>(p)];
         double scale = std::abs(x.C[i][j]);
         for (int k = 0; k < 16; ++k) scale += std::abs(double{x.A[i][k]} * x.B[k][j]);
-        const double error = double{probes::element_of(words, p, i, j)} - probes::element_of(others, p, i, j);
+        const double error =
+            double{probes::element_of(words, p, i, j)} - probes::element_of(others, p, i, j);
         const double relative = std::abs(error) / scale;
         largest = relative <= largest ? largest : relative;  // NaN stays
       }
@@ -98,8 +99,7 @@ void compare(const Result& device) {
   const Words& words = emulated_words(device.probe);
   REQUIRE(words.size() == device.words.size());
   if (is_random_mma(device.probe)) {
-    const auto type =
-        device.probe == "mma_fp16_random" ? probes::Type::fp16 : probes::Type::bf16;
+    const auto type = device.probe == "mma_fp16_random" ? probes::Type::fp16 : probes::Type::bf16;
     CHECK(largest_error(words, device.words, type) <= 0x1p-21);
   } else if (device.probe == "exp2") {
     CHECK(largest_exp2_error(words, device.words) <= 0x1p-22);
@@ -126,7 +126,8 @@ TEST_CASE("mma multiplies: integers exactly, random numbers to 2^-21 of the sum 
   for (const auto type : {probes::Type::fp16, probes::Type::bf16})
     for (const auto values : {probes::Values::integers, probes::Values::random}) {
       const auto products = make_products(type, values);
-      const std::string name = std::string("mma_") + (type == probes::Type::fp16 ? "fp16" : "bf16") +
+      const std::string name = std::string("mma_") +
+                               (type == probes::Type::fp16 ? "fp16" : "bf16") +
                                (values == probes::Values::integers ? "_integers" : "_random");
       const Words& words = emulated_words(name);
       bool right = true;
@@ -147,7 +148,8 @@ TEST_CASE("mma multiplies: integers exactly, random numbers to 2^-21 of the sum 
 }
 
 TEST_CASE("a dump survives its text") {
-  const Dump dump = {"NVIDIA X, sm_00", {{"a", {1, 0xffffffffu, 0}}, {"b", {}}, {"c", Words(40, 7)}}};
+  const Dump dump = {"NVIDIA X, sm_00",
+                     {{"a", {1, 0xffffffffu, 0}}, {"b", {}}, {"c", Words(40, 7)}}};
   std::stringstream text;
   write(text, dump);
   const Dump again = probes::read_dump(text);

@@ -20,7 +20,8 @@ struct Dump {
   std::vector<Result> results;
 };
 
-/// Text: the device, then for each probe its name, the number of words and the words in hexadecimal.
+/// Text: the device, then for each probe its name, the number of words and the words in
+/// hexadecimal.
 void write(std::ostream& out, const Dump& dump);
 /// Throws std::runtime_error if the text is no dump.
 Dump read_dump(std::istream& in);

@@ -1,6 +1,6 @@
-// dump_instructions > NAME.txt: runs every probe on this machine's GPU and writes what it gave. The dump
-// goes to tests/simt/conformance/dumps/, one file a kind of device, and simt_conformance_test compares
-// the emulator with it.
+// dump_instructions > NAME.txt: runs every probe on this machine's GPU and writes what it gave. The
+// dump goes to tests/simt/conformance/dumps/, one file a kind of device, and simt_conformance_test
+// compares the emulator with it.
 #include <cstdio>
 #include <iostream>
 #include <stdexcept>

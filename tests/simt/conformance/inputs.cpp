@@ -116,8 +116,8 @@ Words exp2_operands() {
 
 Words conversion_operands() {
   Words words = random_words(512, 6);
-  for (const std::uint32_t mantissa : {0u, 0x1000u, 0x1fffu, 0x3000u, 0x7fffu, 0x8000u, 0x18000u,
-                                       0x7fffffu, 0x7ff000u, 0x7f8000u})
+  for (const std::uint32_t mantissa :
+       {0u, 0x1000u, 0x1fffu, 0x3000u, 0x7fffu, 0x8000u, 0x18000u, 0x7fffffu, 0x7ff000u, 0x7f8000u})
     for (const std::uint32_t exponent : {0u, 1u, 101u, 102u, 103u, 112u, 113u, 127u, 142u, 254u})
       words.push_back(exponent << 23 | mantissa);
   words.insert(words.end(), {0x7f800000u, 0xff800000u, 0x477fefffu, 0x477ff000u, 0x33000000u,

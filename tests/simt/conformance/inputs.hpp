@@ -15,8 +15,8 @@ enum class Values { integers, random };
 
 inline constexpr int products = 8;
 
-/// Products whose operands are exact in the type: integers up to 8 in magnitude, or random numbers of
-/// both signs over six powers of two.
+/// Products whose operands are exact in the type: integers up to 8 in magnitude, or random numbers
+/// of both signs over six powers of two.
 std::vector<Product> make_products(Type type, Values values);
 /// [products][32 lanes][A: 4 words, B: 2, C: 4]
 Words fragments_of(const std::vector<Product>& products, Type type);

@@ -72,8 +72,8 @@ FLASHBOOK_DEVICE void write_registers(const Parameters& p, int& next, const uint
   for (int i = 0; i < count; ++i) p.out(next++ * 32 + threadIdx.x) = r[i];
 }
 
-/// All forms of ldmatrix, from rows of a tile that is 16 bytes wide and from a column of chunks of a
-/// swizzled one: in [32 * 64 / 2], out [registers][32].
+/// All forms of ldmatrix, from rows of a tile that is 16 bytes wide and from a column of chunks of
+/// a swizzled one: in [32 * 64 / 2], out [registers][32].
 FLASHBOOK_KERNEL(32) ldmatrix(const Parameters p) {
   MatrixSmem& smem = shared_memory<MatrixSmem>();
   const int lane = threadIdx.x;
@@ -169,8 +169,8 @@ struct BarrierSmem {
   Tile<uint32_t, 4, 32> words;
 };
 
-/// Four warps pass words round with numbered barriers, of which warp 0 only arrives at one, and with
-/// sync_threads: out [4][32].
+/// Four warps pass words round with numbered barriers, of which warp 0 only arrives at one, and
+/// with sync_threads: out [4][32].
 FLASHBOOK_KERNEL(128) barriers(const Parameters p) {
   BarrierSmem& smem = shared_memory<BarrierSmem>();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -6,8 +6,8 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words that
-/// lives as long as the Memory, download(pointer, n) the words there.
+/// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words
+/// that lives as long as the Memory, download(pointer, n) the words there.
 template <class Memory>
 class ProbeRun {
  public:
