@@ -1,7 +1,6 @@
 #include "sim/simt/access_log.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/simt/cost.hpp"
 
@@ -47,29 +46,16 @@ void count(LineCounts& line, Access kind, const WarpAddresses& access) {
 
 }  // namespace
 
-AccessLog::Entry& AccessLog::entry(SiteId site, Access kind, unsigned bytes) {
-  const auto size = static_cast<std::size_t>(std::bit_width(bytes));  // 1 to 5
-  const std::size_t key = (site * std::size_t{8} + static_cast<std::size_t>(kind)) * 8 + size;
+AccessLog::Entry& AccessLog::add_entry(std::size_t key, SiteId site, Access kind, unsigned bytes) {
   if (key >= index_.size()) index_.resize(key + 64);
-  if (index_[key] == 0) {
-    entries_.push_back({site, kind, bytes});
-    index_[key] = static_cast<std::uint16_t>(entries_.size());
-  }
-  return entries_[index_[key] - std::size_t{1}];
-}
-
-void AccessLog::access(SiteId site, Access kind, unsigned bytes, unsigned lane,
-                       std::uint64_t address) {
-  Entry& e = entry(site, kind, bytes);
-  e.addresses[lane].push_back(address);
-  if (e.dirty) return;
-  e.dirty = true;
-  dirty_.push_back(static_cast<std::uint16_t>(&e - entries_.data()));
+  entries_.push_back({site, kind, bytes});
+  index_[key] = &entries_.back();
+  return entries_.back();
 }
 
 void AccessLog::flush(std::vector<LineCounts>& lines) {
-  for (const std::uint16_t number : dirty_) {
-    Entry& e = entries_[number];
+  for (Entry* const entry : dirty_) {
+    Entry& e = *entry;
     if (e.site >= lines.size()) lines.resize(e.site + std::size_t{1});
     std::size_t executions = 0;
     for (const auto& of_lane : e.addresses) executions = std::max(executions, of_lane.size());

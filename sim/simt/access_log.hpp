@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "sim/simt/report.hpp"
@@ -44,11 +46,24 @@ class AccessLog {
     std::array<std::vector<std::uint64_t>, 32> addresses = {};  // of each lane, in its order
     bool dirty = false;
   };
-  Entry& entry(SiteId site, Access kind, unsigned bytes);
+  Entry& add_entry(std::size_t key, SiteId site, Access kind, unsigned bytes);
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint16_t> index_;  // by site, kind and size: 1 + number of the entry
-  std::vector<std::uint16_t> dirty_;
+  std::deque<Entry> entries_;
+  std::vector<Entry*> index_;  // by site, kind and size
+  std::vector<Entry*> dirty_;
 };
+
+inline void AccessLog::access(SiteId site, Access kind, unsigned bytes, unsigned lane,
+                              std::uint64_t address) {
+  const auto size = static_cast<std::size_t>(std::bit_width(bytes));  // 1 to 5
+  const std::size_t key = (site * std::size_t{8} + static_cast<std::size_t>(kind)) * 8 + size;
+  Entry* entry = key < index_.size() ? index_[key] : nullptr;
+  if (!entry) [[unlikely]]
+    entry = &add_entry(key, site, kind, bytes);
+  entry->addresses[lane].push_back(address);
+  if (entry->dirty) return;
+  entry->dirty = true;
+  dirty_.push_back(entry);
+}
 
 }  // namespace flashbook::simt

@@ -9,36 +9,32 @@ namespace {
 
 constexpr unsigned banks = 32, bank_bytes = 4;
 
-unsigned lanes_in_group(unsigned bytes) {
-  return std::min(32u, banks * bank_bytes / std::max(bytes, bank_bytes));
+/// What one bank gives, or several neighbours together when lanes ask for more than 4 bytes.
+unsigned unit_bytes(unsigned bytes) {
+  return std::max(bytes, bank_bytes);
 }
 
-/// The words that each bank is asked for.
-struct Banks {
-  static constexpr unsigned most = 64;  // words of one group: 32 lanes of 4 bytes, each misaligned
-  std::array<std::array<std::uint64_t, banks>, most> words;
-  std::array<unsigned, banks> count = {};
-  unsigned passes = 0;
+unsigned lanes_in_group(unsigned bytes) {
+  return banks * bank_bytes / unit_bytes(bytes);
+}
 
-  void ask(std::uint64_t word) {
-    const auto bank = static_cast<unsigned>(word % banks);
+/// The most different units that a group of lanes asks of one place across the banks.
+unsigned passes_of(const WarpAddresses& access, std::uint32_t group) {
+  const unsigned unit = unit_bytes(access.bytes), places = banks * bank_bytes / unit;
+  std::array<std::array<std::uint64_t, banks>, 32> asked;  // [n-th of a place][place]
+  std::array<std::uint8_t, banks> count = {};
+  unsigned passes = 0;
+  for (; group; group &= group - 1) {
+    const std::uint64_t number = access.address[std::countr_zero(group)] / unit;
+    const auto place = static_cast<unsigned>(number % places);
     unsigned i = 0;
-    while (i < count[bank] && words[i][bank] != word) ++i;
-    if (i < count[bank]) return;
-    words[i][bank] = word;
-    count[bank] = i + 1;
+    while (i < count[place] && asked[i][place] != number) ++i;
+    if (i < count[place]) continue;
+    asked[i][place] = number;
+    count[place] = static_cast<std::uint8_t>(i + 1);
     passes = std::max(passes, i + 1);
   }
-};
-
-unsigned passes_of(const WarpAddresses& access, std::uint32_t group) {
-  Banks all;
-  for (; group; group &= group - 1) {
-    const std::uint64_t first = access.address[std::countr_zero(group)];
-    const std::uint64_t last = (first + access.bytes - 1) / bank_bytes;
-    for (std::uint64_t word = first / bank_bytes; word <= last; ++word) all.ask(word);
-  }
-  return all.passes;
+  return passes;
 }
 
 template <class F>
@@ -54,17 +50,14 @@ unsigned sum_over_groups(const WarpAddresses& access, F&& f) {
 }  // namespace
 
 unsigned sectors(const WarpAddresses& access) {
-  std::array<std::uint64_t, 64> touched;
+  std::array<std::uint64_t, 32> touched;
   unsigned n = 0;
   bool sorted = true;
   for (std::uint32_t lanes = access.mask; lanes; lanes &= lanes - 1) {
-    const std::uint64_t first = access.address[std::countr_zero(lanes)];
-    const std::uint64_t last = (first + access.bytes - 1) / sector_bytes;
-    for (std::uint64_t sector = first / sector_bytes; sector <= last; ++sector) {
-      if (n > 0 && touched[n - 1] == sector) continue;
-      sorted = sorted && (n == 0 || touched[n - 1] < sector);
-      touched[n++] = sector;
-    }
+    const std::uint64_t sector = access.address[std::countr_zero(lanes)] / sector_bytes;
+    if (n > 0 && touched[n - 1] == sector) continue;
+    sorted = sorted && (n == 0 || touched[n - 1] < sector);
+    touched[n++] = sector;
   }
   if (sorted) return n;
   std::sort(touched.begin(), touched.begin() + n);

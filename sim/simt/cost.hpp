@@ -5,7 +5,7 @@
 /// What one memory instruction of a warp costs, from its lanes' addresses alone.
 namespace flashbook::simt {
 
-/// Addresses, one a lane; only those of the lanes in `mask` are looked at.
+/// Addresses, one a lane, multiples of `bytes`; only those of the lanes in `mask` are looked at.
 struct WarpAddresses {
   const std::uint64_t* address;
   std::uint32_t mask;

@@ -34,35 +34,48 @@ void GlobalShadow::access(Use use, std::uintptr_t address, unsigned bytes, std::
                           SiteId site) {
   const std::uintptr_t number = address / granule_bytes;  // no access spans two: all are aligned
   const auto mask = static_cast<std::uint16_t>(((1u << bytes) - 1) << address % granule_bytes);
-  const Mark mark = {static_cast<std::uint32_t>(block + 1), site, mask};
+  Mark mark;
+  mark.block = static_cast<std::uint32_t>(block + 1) & 0x7fffffffu;
+  mark.site = site;
+  mark.bytes = mask;
   Granule& granule = page(number / page_granules).granules[number % page_granules];
 
+  // What this block has done before, it need not check: a conflict since then is the other's to
+  // report.
+  const Mark& known = granule[use];
+  if (known.block == mark.block && (known.bytes & mask) == mask) return;
   if (const Mark* other = conflict(granule, use, mark)) [[unlikely]]
-    sm->report(Category::block_race, site, other->site, [&] {
-      return "blocks " + std::to_string(block) + " and " + std::to_string(other->block - 1) +
-             " of the grid access the same global memory, not both atomically or to read";
-    });
-  remember(granule, use, mark);
+    sm->report(Category::block_race, site, other->site, [&] { return describe(mark, *other); });
+  remember(granule[use], mark);
+}
+
+std::string GlobalShadow::describe(const Mark& mark, const Mark& other) {
+  const auto name = [](const Mark& m) { return "block " + std::to_string(m.block - 1); };
+  const std::string second = other.block == mark.block ? "another block" : name(other);
+  return name(mark) + " of the grid and " + second +
+         " access the same global memory, not both atomically or to read";
 }
 
 const GlobalShadow::Mark* GlobalShadow::conflict(const Granule& granule, Use use,
                                                  const Mark& mark) {
   for (const Use other : uses) {
-    if (compatible(use, other)) continue;
-    for (const Mark& known : granule.of_use[static_cast<unsigned>(other)])
-      if (known.block && known.block != mark.block && (known.bytes & mark.bytes)) return &known;
+    const Mark& known = granule[other];
+    if (compatible(use, other) || !(known.bytes & mark.bytes)) continue;
+    if (known.block != mark.block || known.several) return &known;
   }
   return nullptr;
 }
 
-void GlobalShadow::remember(Granule& granule, Use use, const Mark& mark) {
-  Mark* known = granule.of_use[static_cast<unsigned>(use)];
-  for (int i = 0; i < 2; ++i)
-    if (known[i].block == mark.block) {
-      known[i].bytes |= mark.bytes;
-      return;
-    }
-  known[known[0].block == 0 ? 0 : 1] = mark;
+void GlobalShadow::remember(Mark& known, const Mark& mark) {
+  if (known.block == mark.block) {
+    if (!known.several) known.bytes |= mark.bytes;
+    return;
+  }
+  const std::uint16_t shared = known.bytes & mark.bytes;
+  known = mark;
+  if (shared == 0) return;
+  known.several = true;
+  known.bytes = shared;  // only of these is it known that several blocks touched them
 }
 
 void GlobalShadow::merge(const GlobalShadow& other,
@@ -70,14 +83,13 @@ void GlobalShadow::merge(const GlobalShadow& other,
   for (const auto& [number, theirs] : other.pages_) {
     Page& mine = page(number);
     for (unsigned g = 0; g < page_granules; ++g)
-      for (const Use use : uses)
-        for (const Mark& mark : theirs->granules[g].of_use[static_cast<unsigned>(use)]) {
-          if (!mark.block) continue;
-          if (const Mark* known = conflict(mine.granules[g], use, mark))
-            found({(number * page_granules + g) * granule_bytes, mark.block - 1, known->block - 1,
-                   mark.site, known->site});
-          remember(mine.granules[g], use, mark);
-        }
+      for (const Use use : uses) {
+        const Mark& mark = theirs->granules[g][use];
+        if (mark.block == 0) continue;
+        if (const Mark* known = conflict(mine.granules[g], use, mark))
+          found({mark.block - std::uint64_t{1}, mark.site, known->site, describe(mark, *known)});
+        remember(mine.granules[g][use], mark);
+      }
   }
 }
 

@@ -63,11 +63,8 @@ unsigned worker_count(const LaunchShape& shape, const Options& options) {
 
 void add_conflict(Report& report, const LaunchShape& shape, unsigned seed,
                   const GlobalShadow::Conflict& c) {
-  const std::uint64_t block = std::max(c.block, c.other_block);
-  report.add({Category::block_race,
-              "blocks " + std::to_string(c.block) + " and " + std::to_string(c.other_block) +
-                  " of the grid access the same global memory, not both atomically or to read",
-              c.site, c.other_site, shape.kernel, shape.grid.at(block), block, 0, seed});
+  report.add({Category::block_race, c.what, c.site, c.other_site, shape.kernel,
+              shape.grid.at(c.block), c.block, 0, seed});
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ void RaceDetector::read(unsigned thread, std::size_t offset, std::size_t bytes, 
       mark.lanes |= lane;
     else
       mark = {lane, now, site, mask};
+    cell.readers |= 1u << thread / 32;
   });
 }
 
@@ -128,7 +129,8 @@ void RaceDetector::check_write(const Accessor& by, std::size_t c, std::uint8_t b
 }
 
 void RaceDetector::check_readers(const Accessor& by, std::size_t c, std::uint8_t bytes) {
-  for (unsigned w = 0; w < warps_; ++w) {
+  for (std::uint32_t warps = cells_[c].readers; warps; warps &= warps - 1) {
+    const auto w = static_cast<unsigned>(std::countr_zero(warps));
     ReadMark& mark = reads_[w * cell_count_ + c];
     if (!(mark.bytes & bytes)) continue;
     for (std::uint32_t lanes = mark.lanes; lanes; lanes &= lanes - 1) {
@@ -139,6 +141,7 @@ void RaceDetector::check_readers(const Accessor& by, std::size_t c, std::uint8_t
       });
     }
     mark = {};
+    cells_[c].readers &= ~(1u << w);
   }
 }
 
@@ -147,8 +150,8 @@ void RaceDetector::stamp(const Accessor& by, std::size_t c, std::uint8_t bytes) 
   cell.write_clock = by.clock[by.thread];
   cell.write_site = by.site;
   cell.writer = static_cast<std::uint16_t>(by.thread);
-  cell.written = bytes;
-  cell.initialised |= bytes;
+  cell.written = bytes & 0xf;
+  cell.initialised |= bytes & 0xf;
 }
 
 void RaceDetector::release(unsigned thread, Clock& clock) {

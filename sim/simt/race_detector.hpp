@@ -48,9 +48,10 @@ class RaceDetector {
   struct Cell {
     std::uint32_t write_clock;
     SiteId write_site;
+    std::uint32_t readers;  // warps with a mark, one bit each
     std::uint16_t writer;
-    std::uint8_t written;      // the bytes of the last write, one bit each
-    std::uint8_t initialised;  // the bytes that were ever written
+    std::uint8_t written : 4;      // the bytes of the last write, one bit each
+    std::uint8_t initialised : 4;  // the bytes that were ever written
     bool copy_under_way;
   };
   struct ReadMark {

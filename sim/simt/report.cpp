@@ -143,8 +143,9 @@ void Report::add(Report other) {
 
 std::string table(const Report& report) {
   std::vector<std::pair<Site, SiteId>> sites;
-  for (SiteId id = 1; id < report.lines.size(); ++id)
-    if (counts_anything(report.lines[id])) sites.emplace_back(site_of(id), id);
+  for (std::size_t id = 1; id < report.lines.size(); ++id)
+    if (counts_anything(report.lines[id]))
+      sites.emplace_back(site_of(static_cast<SiteId>(id)), static_cast<SiteId>(id));
   std::sort(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
     return std::pair(text(a.first).substr(0, text(a.first).rfind(':')), a.first.line) <
            std::pair(text(b.first).substr(0, text(b.first).rfind(':')), b.first.line);

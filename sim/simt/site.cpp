@@ -1,9 +1,10 @@
 #include "sim/simt/site.hpp"
 
-#include <array>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,29 +24,18 @@ Registry& registry() {
   return all;
 }
 
+}  // namespace
+
 SiteId register_site(Site site) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  const auto next = static_cast<SiteId>(all.sites.size());
-  const auto [entry, is_new] = all.ids.try_emplace({site.file, site.line}, next);
+  const std::size_t next = all.sites.size();
+  const auto [entry, is_new] =
+      all.ids.try_emplace({site.file, site.line}, static_cast<SiteId>(next));
+  if (is_new && next > std::numeric_limits<SiteId>::max())
+    throw std::length_error("kernels of more than 65535 lines");
   if (is_new) all.sites.push_back(site);
   return entry->second;
-}
-
-struct Cached {
-  Site site;
-  SiteId id = 0;
-};
-
-}  // namespace
-
-SiteId id_of(Site site) {
-  // A file's name is one string wherever it is used in one translation unit: compare its address.
-  thread_local std::array<Cached, 256> cache;
-  Cached& entry = cache[site.line % cache.size()];
-  if (entry.site.line != site.line || entry.site.file != site.file)
-    entry = {site, register_site(site)};
-  return entry.id;
 }
 
 Site site_of(SiteId id) {

@@ -40,8 +40,8 @@ bool is_reported(const Bug& bug, const simt::Report& report) {
 }
 
 bool has_conflicts(const Bug& bug, const simt::Report& report) {
-  for (simt::SiteId id = 1; id < report.lines.size(); ++id)
-    if (is_at(id, bug))
+  for (std::size_t id = 1; id < report.lines.size(); ++id)
+    if (is_at(static_cast<simt::SiteId>(id), bug))
       return report.lines[id].shared_load.cost > report.lines[id].shared_load.ideal;
   return false;
 }
