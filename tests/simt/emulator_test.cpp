@@ -1,0 +1,267 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/simt/cost.hpp"
+#include "tests/simt/kernel_runs.hpp"
+
+// The machine itself: costs, order, barriers, launches.
+
+using namespace flashbook;
+using namespace flashbook::emulated;
+
+namespace {
+
+/// The costs of a warp whose lane l accesses `bytes` at first + l * stride.
+struct Strided {
+  std::array<std::uint64_t, 32> address;
+  simt::WarpAddresses access;
+
+  Strided(std::uint64_t first, std::uint64_t stride, unsigned bytes, std::uint32_t mask = ~0u)
+      : access{address.data(), mask, bytes} {
+    for (std::uint64_t l = 0; l < 32; ++l) address[l] = first + l * stride;
+  }
+  unsigned sectors() const { return simt::sectors(access); }
+  unsigned ideal_sectors() const { return simt::ideal_sectors(access); }
+  unsigned wavefronts() const { return simt::wavefronts(access); }
+  unsigned ideal_wavefronts() const { return simt::ideal_wavefronts(access); }
+};
+
+/// Runs one block of a kernel that is a lambda of the test.
+template <class Kernel>
+simt::Report run_block(unsigned threads, std::size_t shared_bytes, Kernel kernel,
+                       const simt::Options& options = {}) {
+  return simt::launch({"kernel", {}, {threads}, shared_bytes}, options, kernel);
+}
+
+bool only(const simt::Report& report, simt::Category category) {
+  return report.findings.size() == 1 && report.findings[0].category == category;
+}
+
+}  // namespace
+
+TEST_CASE("sectors of global memory") {
+  CHECK(Strided(0, 4, 4).sectors() == 4);
+  CHECK(Strided(0, 4, 4).ideal_sectors() == 4);
+  CHECK(Strided(16, 4, 4).sectors() == 5);
+  CHECK(Strided(0, 8, 4).sectors() == 8);
+  CHECK(Strided(0, 32, 4).sectors() == 32);
+  CHECK(Strided(0, 0, 4).sectors() == 1);
+  CHECK(Strided(0, 16, 16).sectors() == 16);
+  CHECK(Strided(0, 2, 2).sectors() == 2);
+  CHECK(Strided(0, 4, 4, 0xff).sectors() == 1);
+  Strided shuffled(0, 4, 4);
+  std::swap(shuffled.address[0], shuffled.address[31]);
+  CHECK(shuffled.sectors() == 4);
+}
+
+TEST_CASE("wavefronts of shared memory") {
+  CHECK(Strided(0, 4, 4).wavefronts() == 1);
+  CHECK(Strided(0, 8, 4).wavefronts() == 2);
+  CHECK(Strided(0, 128, 4).wavefronts() == 32);
+  CHECK(Strided(0, 132, 4).wavefronts() == 1);  // padded by a word
+  CHECK(Strided(0, 0, 4).wavefronts() == 1);    // broadcast
+  CHECK(Strided(0, 2, 2).wavefronts() == 1);    // two lanes a word
+  CHECK(Strided(0, 16, 16).wavefronts() == 4);
+  CHECK(Strided(0, 16, 16).ideal_wavefronts() == 4);
+  CHECK(Strided(0, 128, 16).wavefronts() == 32);
+  CHECK(Strided(0, 144, 16).wavefronts() == 4);
+  CHECK(Strided(0, 8, 8).wavefronts() == 2);
+  CHECK(Strided(0, 128, 4, 1).wavefronts() == 1);
+}
+
+TEST_CASE("what a kernel executes is counted: mma_forward, from its tiles") {
+  const int N = 128;
+  const Outcome outcome = run_mma_forward(mma_forward::forward<half>, {}, N, N);
+  const simt::LineCounts total = outcome.report.total();
+  const std::uint64_t blocks = N / 64, tiles = blocks * blocks, warps = 4;
+  CHECK(total.mma == tiles * warps * 2 * 4 * 8);
+  CHECK(total.mma_flops == 4ull * N * N * 64);
+  CHECK(total.ldmatrix == blocks * warps * 4 + tiles * warps * 2 * 16);
+  CHECK(total.exp2 == tiles * warps * (2 + 32));
+  CHECK(total.shuffles == tiles * warps * 4 + blocks * warps * 4);
+  CHECK(total.barriers == warps * (blocks + 2 * tiles));
+  CHECK(total.async_copies == warps * 4 * (blocks + 2 * tiles));
+  CHECK(total.shared_load.cost == total.shared_load.ideal);  // XorSwizzle has no conflicts
+  CHECK(total.shared_store.cost == total.shared_store.ideal);
+  // Q once, K and V once a block of rows: 64 rows of 128 bytes each
+  CHECK(total.global_load.cost == (blocks + 2 * tiles) * 64 * 128 / 32);
+  CHECK(simt::table(outcome.report).find("mma_forward.cuh:") != std::string::npos);
+}
+
+TEST_CASE("counting and checking change no result, nor does the number of OS threads") {
+  for (const bool on : {false, true})
+    for (const unsigned os_threads : {1u, 3u}) {
+      simt::Options options;
+      options.count = options.check = on;
+      options.os_threads = os_threads;
+      const Outcome outcome = run_fma_forward(fma_forward::forward, options, 130, 20);
+      CHECK(outcome.right);
+      CHECK(outcome.report.clean());
+    }
+}
+
+TEST_CASE("a seed permutes the warps, and repeats") {
+  const auto order_of = [](unsigned seed) {
+    std::vector<unsigned> order;
+    simt::Options options;
+    options.seed = seed;
+    run_block(
+        128, 0,
+        [&] {
+          sync_threads();
+          if (threadIdx.x % 32 == 0) order.push_back(threadIdx.x / 32);
+        },
+        options);
+    return order;
+  };
+  CHECK(order_of(0).size() == 4);
+  std::set<std::vector<unsigned>> orders;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    orders.insert(order_of(seed));
+    CHECK(order_of(seed) == order_of(seed));
+  }
+  CHECK(orders.size() >= 5);
+}
+
+TEST_CASE("a warp may be smaller than 32, but not for mma") {
+  std::array<unsigned, 40> sums = {};
+  const simt::Report report = run_block(40, 0, [&] {
+    const unsigned mine = threadIdx.x;
+    sums[mine] = mine + shuffle_xor(mine, 1);
+    CHECK(any(mine == 39) == (mine >= 32));
+  });
+  CHECK(report.clean());
+  CHECK(sums[38] == 77);
+  const simt::Report refused = run_block(40, 0, [] {
+    float d[4] = {};
+    const uint32_t a[4] = {};
+    if (threadIdx.x >= 32) mma_m16n8k16<half>(d, a, 0, 0);
+  });
+  CHECK(only(refused, simt::Category::divergence));
+}
+
+TEST_CASE("launches that no GPU accepts are refused by name") {
+  const auto nothing = [] {};
+  for (const simt::LaunchShape& shape :
+       {simt::LaunchShape{"k", {}, {1025}}, simt::LaunchShape{"k", {0}, {32}},
+        simt::LaunchShape{"k", {1, 65536}, {32}},
+        simt::LaunchShape{"k", {}, {32}, simt::max_shared_bytes + 1}})
+    CHECK(only(simt::launch(shape, {}, nothing), simt::Category::invalid));
+  const LaunchStatus status = launch(
+      {"two_thousand", {}, {2000}}, nullptr, +[] {});
+  CHECK(status.error.find("kernel two_thousand") != std::string::npos);
+  CHECK(status.error.find("2000 threads") != std::string::npos);
+}
+
+TEST_CASE("an atomic addition must be announced") {
+  const Outcome outcome = run_block_sum(block_sum::add_up, {}, false);
+  CHECK(only(outcome.report, simt::Category::invalid));
+}
+
+TEST_CASE("races between blocks are found on one OS thread and on several") {
+  for (const unsigned os_threads : {1u, 2u, 4u}) {
+    std::array<float, 8> memory = {};
+    simt::Options options;
+    options.os_threads = os_threads;
+    const auto run = [&](auto kernel) {
+      return simt::launch({"k", {4}, {32}}, options,
+                          [&] { kernel(gmem<float>(memory.data(), 8)); });
+    };
+    CHECK(run([](gmem<float> x) {
+            if (threadIdx.x == 0) x(blockIdx.x) = 1;
+          }).clean());
+    CHECK(only(run([](gmem<float> x) {
+                 if (threadIdx.x == 0) x(blockIdx.x / 2) = 1;
+               }),
+               simt::Category::block_race));
+    CHECK(only(run([](gmem<float> x) {
+                 if (threadIdx.x == 0 && blockIdx.x == 3) x(5) = 1;
+                 if (threadIdx.x == 0 && blockIdx.x != 3) static_cast<void>(x(5) + 1);
+               }),
+               simt::Category::block_race));
+    CHECK(run([](gmem<float> x) { static_cast<void>(x(5) + 1); }).clean());
+  }
+}
+
+// ---- mbarriers, which no instruction of cuda/isa reaches yet
+
+namespace {
+
+constexpr std::uint32_t barrier = 0;  // its offset
+
+void initialise(unsigned arrivals) {
+  if (threadIdx.x == 0) simt::sm->barriers.mbarrier_init(barrier, arrivals, Site::here());
+  sync_threads();
+}
+
+struct Box {
+  Tile<float, 1, 4> barrier_memory, value;
+};
+
+}  // namespace
+
+TEST_CASE("an mbarrier orders what was written before it, phase by phase") {
+  float got[2] = {};
+  const simt::Report report = run_block(64, sizeof(Box), [&] {
+    Box& box = shared_memory<Box>();
+    initialise(32);
+    for (unsigned phase = 0; phase < 2; ++phase) {
+      if (threadIdx.x < 32) {
+        if (threadIdx.x == 0) box.value(0, 0) = static_cast<float>(10 + phase);
+        simt::sm->barriers.mbarrier_arrive(barrier, 0, Site::here());
+      } else {
+        simt::sm->barriers.mbarrier_wait(barrier, phase, Site::here());
+        if (threadIdx.x == 32) got[phase] = box.value(0, 0);
+      }
+      sync_threads();
+    }
+  });
+  CHECK(report.clean());
+  CHECK(got[0] == 10);
+  CHECK(got[1] == 11);
+}
+
+TEST_CASE("an mbarrier waits for the bytes that were announced") {
+  bool early = false, late = false;
+  const simt::Report report = run_block(64, sizeof(Box), [&] {
+    initialise(1);
+    if (threadIdx.x == 0) {
+      simt::sm->barriers.mbarrier_arrive(barrier, 128, Site::here());
+      early = late;
+      simt::sm->barriers.mbarrier_complete_bytes(barrier, 128, Site::here());
+    } else if (threadIdx.x >= 32) {
+      simt::sm->barriers.mbarrier_wait(barrier, 0, Site::here());
+      late = true;
+    }
+  });
+  CHECK(report.clean());
+  CHECK_FALSE(early);
+  CHECK(late);
+}
+
+TEST_CASE("mbarriers used wrongly") {
+  CHECK(only(run_block(64, sizeof(Box),
+                       [] {
+                         initialise(2);
+                         if (threadIdx.x >= 32)
+                           simt::sm->barriers.mbarrier_wait(barrier, 0, Site::here());
+                       }),
+             simt::Category::deadlock));
+  CHECK(only(
+      run_block(32, sizeof(Box), [] { simt::sm->barriers.mbarrier_arrive(8, 0, Site::here()); }),
+      simt::Category::invalid));
+  CHECK(only(run_block(32, sizeof(Box),
+                       [] {
+                         initialise(1);
+                         if (threadIdx.x == 0)
+                           simt::sm->barriers.mbarrier_arrive(barrier, 16, Site::here());
+                         if (threadIdx.x == 0)
+                           simt::sm->barriers.mbarrier_arrive(barrier, 0, Site::here());
+                       }),
+             simt::Category::invalid));
+}
