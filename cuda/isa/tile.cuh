@@ -54,8 +54,9 @@ class alignas(Swizzle::alignment) Tile {
   }
   smem_ptr<T> at(int row, int column) {
     const bool inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    const int where = inside ? offset(row, column) : outside(row, column);
-    return smem_ptr<T>(simt::Pointer<T>(data_ + where, data_, data_ + rows * columns));
+    T* const first = data_;
+    T* const element = first + (inside ? offset(row, column) : outside(row, column));
+    return smem_ptr<T>(simt::Pointer<T>(element, first, first + rows * columns));
   }
 #endif
 
