@@ -52,43 +52,49 @@ void RaceDetector::reset(unsigned threads, std::size_t bytes) {
   cells_.assign(cell_count_, Cell{});
   reads_.assign(cell_count_ * warps_, ReadMark{});
   clocks_.assign(threads_ * stride_, 0);
+  floors_.assign(threads_, 0);
   for (unsigned t = 0; t < threads_; ++t) clocks_[t * stride_ + t] = 1;
 }
 
 void RaceDetector::read(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const std::uint32_t* clock = clock_of(thread);
-  const std::uint32_t now = clock[thread], lane = 1u << thread % 32;
-  ReadMark* marks = &reads_[thread / 32 * cell_count_];
+  const Accessor by = accessor(thread, site);
+  const std::uint32_t now = by.clock[thread], lane = 1u << thread % 32;
+  ReadMark* const marks = &reads_[thread / 32 * cell_count_];
 
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     Cell& cell = cells_[c];
-    if (cell.copy_under_way) [[unlikely]]
-      sm->report(Category::unfinished_copy, site, cell.write_site, [&] {
-        return describe("reads", c, "where a copy has not been waited for by", cell.writer);
-      });
-    else if ((cell.written & mask) && cell.write_clock > clock[cell.writer] &&
-             cell.writer != thread) [[unlikely]]
-      sm->report(Category::race, site, cell.write_site, [&] {
-        return describe("reads", c, "with no barrier since it was written by", cell.writer);
-      });
-    if ((cell.initialised & mask) != mask) [[unlikely]] {
-      if (!cell.copy_under_way)
-        sm->report(Category::uninitialised, site, 0, [&] {
-          return "reads shared memory at byte " + std::to_string(c * cell_bytes) +
-                 ", which nobody has written";
-        });
-    }
+    if (cell.copy_under_way || cell.write_clock > by.floor || (cell.initialised & mask) != mask)
+        [[unlikely]]
+      check_read(by, c, mask);
+    cell.read_clock = std::max(cell.read_clock, now);
     ReadMark& mark = marks[c];
     if (mark.clock == now && mark.bytes == mask)
       mark.lanes |= lane;
     else
       mark = {lane, now, site, mask};
-    cell.readers |= 1u << thread / 32;
   });
 }
 
+void RaceDetector::check_read(const Accessor& by, std::size_t c, std::uint8_t bytes) {
+  const Cell& cell = cells_[c];
+  if (cell.copy_under_way)
+    return sm->report(Category::unfinished_copy, by.site, cell.write_site, [&] {
+      return describe("reads", c, "where a copy has not been waited for by", cell.writer);
+    });
+  if ((cell.written & bytes) && cell.write_clock > by.clock[cell.writer] &&
+      cell.writer != by.thread)
+    sm->report(Category::race, by.site, cell.write_site, [&] {
+      return describe("reads", c, "with no barrier since it was written by", cell.writer);
+    });
+  if ((cell.initialised & bytes) != bytes)
+    sm->report(Category::uninitialised, by.site, 0, [&] {
+      return "reads shared memory at byte " + std::to_string(c * cell_bytes) +
+             ", which nobody has written";
+    });
+}
+
 void RaceDetector::write(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const Accessor by = {thread, site, clock_of(thread)};
+  const Accessor by = accessor(thread, site);
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     check_write(by, c, mask);
     stamp(by, c, mask);
@@ -96,7 +102,7 @@ void RaceDetector::write(unsigned thread, std::size_t offset, std::size_t bytes,
 }
 
 void RaceDetector::begin_copy(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const Accessor by = {thread, site, clock_of(thread)};
+  const Accessor by = accessor(thread, site);
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     check_write(by, c, mask);
     Cell& cell = cells_[c];
@@ -107,7 +113,7 @@ void RaceDetector::begin_copy(unsigned thread, std::size_t offset, std::size_t b
 }
 
 void RaceDetector::end_copy(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const Accessor by = {thread, site, clock_of(thread)};
+  const Accessor by = accessor(thread, site);
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     cells_[c].copy_under_way = false;
     stamp(by, c, mask);
@@ -120,18 +126,17 @@ void RaceDetector::check_write(const Accessor& by, std::size_t c, std::uint8_t b
     sm->report(Category::unfinished_copy, by.site, cell.write_site, [&] {
       return describe("writes", c, "where a copy has not been waited for by", cell.writer);
     });
-  else if ((cell.written & bytes) && cell.write_clock > by.clock[cell.writer] &&
-           cell.writer != by.thread) [[unlikely]]
+  else if (cell.write_clock > by.floor && (cell.written & bytes) &&
+           cell.write_clock > by.clock[cell.writer] && cell.writer != by.thread) [[unlikely]]
     sm->report(Category::race, by.site, cell.write_site, [&] {
       return describe("writes", c, "with no barrier since it was written by", cell.writer);
     });
-  check_readers(by, c, bytes);
+  if (cell.read_clock > by.floor) check_readers(by, c, bytes);
 }
 
 void RaceDetector::check_readers(const Accessor& by, std::size_t c, std::uint8_t bytes) {
-  for (std::uint32_t warps = cells_[c].readers; warps; warps &= warps - 1) {
-    const auto w = static_cast<unsigned>(std::countr_zero(warps));
-    ReadMark& mark = reads_[w * cell_count_ + c];
+  for (unsigned w = 0; w < warps_; ++w) {
+    const ReadMark& mark = reads_[w * cell_count_ + c];
     if (!(mark.bytes & bytes)) continue;
     for (std::uint32_t lanes = mark.lanes; lanes; lanes &= lanes - 1) {
       const unsigned reader = w * 32 + static_cast<unsigned>(std::countr_zero(lanes));
@@ -140,8 +145,6 @@ void RaceDetector::check_readers(const Accessor& by, std::size_t c, std::uint8_t
         return describe("writes", c, "with no barrier since it was read by", reader);
       });
     }
-    mark = {};
-    cells_[c].readers &= ~(1u << w);
   }
 }
 
@@ -162,7 +165,10 @@ void RaceDetector::release(unsigned thread, Clock& clock) {
 }
 
 void RaceDetector::acquire(unsigned thread, const Clock& clock) {
-  if (!clock.empty()) join(&clocks_[thread * stride_], clock.data(), stride_);
+  if (clock.empty()) return;
+  std::uint32_t* mine = &clocks_[thread * stride_];
+  join(mine, clock.data(), stride_);
+  floors_[thread] = *std::min_element(mine, mine + threads_);
 }
 
 }  // namespace flashbook::simt

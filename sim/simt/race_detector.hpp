@@ -47,8 +47,8 @@ class RaceDetector {
  private:
   struct Cell {
     std::uint32_t write_clock;
+    std::uint32_t read_clock;  // no reader's was later
     SiteId write_site;
-    std::uint32_t readers;  // warps with a mark, one bit each
     std::uint16_t writer;
     std::uint8_t written : 4;      // the bytes of the last write, one bit each
     std::uint8_t initialised : 4;  // the bytes that were ever written
@@ -64,9 +64,13 @@ class RaceDetector {
     unsigned thread;
     SiteId site;
     const std::uint32_t* clock;
+    std::uint32_t floor;
   };
 
-  const std::uint32_t* clock_of(unsigned thread) const { return &clocks_[thread * stride_]; }
+  Accessor accessor(unsigned thread, SiteId site) const {
+    return {thread, site, &clocks_[thread * stride_], floors_[thread]};
+  }
+  void check_read(const Accessor& by, std::size_t cell, std::uint8_t bytes);
   void check_write(const Accessor& by, std::size_t cell, std::uint8_t bytes);
   void check_readers(const Accessor& by, std::size_t cell, std::uint8_t bytes);
   void stamp(const Accessor& by, std::size_t cell, std::uint8_t bytes);
@@ -74,6 +78,9 @@ class RaceDetector {
   unsigned threads_ = 0, warps_ = 0;
   std::size_t stride_ = 0, cell_count_ = 0;
   std::vector<std::uint32_t> clocks_;  // [thread][thread]
+  // The least of a thread's clocks: whatever anybody did until then happened before. Most accesses
+  // need no other answer.
+  std::vector<std::uint32_t> floors_;
   std::vector<Cell> cells_;
   std::vector<ReadMark> reads_;  // [warp][cell]
 };
