@@ -6,7 +6,7 @@
 
 #include "tests/simt/bugs.hpp"
 
-// 46 planted bugs: each is found, in its category, at its line.
+// Planted bugs: each is found, in its category, at its line.
 
 using namespace flashbook;
 using namespace flashbook::emulated;
