@@ -89,9 +89,9 @@ FLASHBOOK_DEVICE void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4], uint32
 namespace flashbook::emulated {
 
 namespace detail {
-template <bool transposed, class T, std::size_t count>
+template <bool transposed, class T, unsigned count>
 void ldmatrix(uint32_t (&registers)[count], const smem_ptr<T>& row, Site site) {
-  simt::ldmatrix(registers, simt::bytes(row.pointer()), count, transposed, site);
+  simt::ldmatrix(registers, simt::bytes(row.pointer()), transposed, site);
 }
 }  // namespace detail
 

@@ -50,9 +50,9 @@ class Barriers {
     Clock current, completed;  // what arrivals at this phase, and at all before, have released
   };
   Numbered& joined(unsigned id, unsigned count, Site site);
-  void open(Numbered& barrier);
+  static void open(Numbered& barrier);
   Mbarrier& mbarrier(std::uint32_t offset, Site site);
-  static void complete_phase_if_due(Mbarrier& barrier);
+  static void complete_phase_if_due(Mbarrier& m);
 
   std::array<Numbered, numbered> numbered_;
   std::vector<Mbarrier> mbarriers_;

@@ -106,8 +106,8 @@ namespace {
 /// The stack pointer of a fiber that was suspended just before `entry`.
 void* first_stack_pointer(std::byte* stack_end, Fiber::Entry entry) {
   static_assert(frame_words >= saved_words && frame_words % 2 == 0);
-  const auto aligned = reinterpret_cast<std::uintptr_t>(stack_end) & ~std::uintptr_t{63};
-  auto* frame = reinterpret_cast<void**>(aligned) - frame_words;
+  std::byte* const aligned = stack_end - reinterpret_cast<std::uintptr_t>(stack_end) % 64;
+  auto* const frame = reinterpret_cast<void**>(aligned) - frame_words;
   std::memset(frame, 0, frame_words * sizeof(void*));  // rbp, x29: a debugger's backtrace ends here
   frame[return_address] = reinterpret_cast<void*>(entry);
   return frame;

@@ -58,7 +58,8 @@ class Fiber {
 /// function that overflowed, and not a neighbour's wrong result.
 class Stacks {
  public:
-  static constexpr std::size_t bytes = std::size_t{128} * 1024;  ///< of one stack; pages are used as touched
+  static constexpr std::size_t bytes =
+      std::size_t{128} * 1024;  ///< of one stack; pages are used as touched
 
   /// Room for at least `count` stacks. Throws std::bad_alloc.
   void reserve(std::size_t count);

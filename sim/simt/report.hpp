@@ -71,7 +71,7 @@ struct LineCounts {
   std::uint64_t atomics = 0;
   std::uint64_t exp2 = 0;
 
-  LineCounts& operator+=(const LineCounts& other);
+  LineCounts& operator+=(const LineCounts& c);
 };
 
 /// Everything a launch, or many, showed.

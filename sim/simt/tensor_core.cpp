@@ -152,7 +152,7 @@ void execute_mma(Warp& warp, MmaArguments* const* lane) {
   if (sm->options().count) {
     LineCounts& line = sm->line(warp.site);
     ++line.mma;
-    line.mma_flops += 2 * M * N * K;
+    line.mma_flops += std::uint64_t{2} * M * N * K;
   }
   Operands x;
   gather<T>(lane, x);

@@ -32,8 +32,9 @@ extern template void execute_mma<emulated::bfloat16>(Warp&, MmaArguments* const*
 /// gives the address of row r of matrix i. Lane l receives in registers[i] the elements 2(l % 4)
 /// and the next of row l / 4, or of that column if `transposed`. PTX ISA, "Warp-level matrix load
 /// instruction: ldmatrix".
-inline void ldmatrix(std::uint32_t* registers, const Pointer<const std::byte>& row, unsigned count,
-                     bool transposed, Site site) {
+template <unsigned count>
+void ldmatrix(std::uint32_t (&registers)[count], const Pointer<const std::byte>& row,
+              bool transposed, Site site) {
   LdmatrixArguments mine = {registers, row};
   collectively(Instruction::ldmatrix, mine, site, [=](Warp& warp, LdmatrixArguments* const* lane) {
     execute_ldmatrix(warp, lane, count, transposed);
@@ -43,7 +44,8 @@ inline void ldmatrix(std::uint32_t* registers, const Pointer<const std::byte>& r
 /// D[16, 8] += A[16, 16] B[16, 8] with products exact and sums in fp32. T: half or bfloat16.
 /// PTX ISA, "Multiply-and-Accumulate Instruction: mma", fragments for m16n8k16.
 template <class T>
-void mma_m16n8k16(float* d, const std::uint32_t* a, std::uint32_t b0, std::uint32_t b1, Site site) {
+void mma_m16n8k16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
+                  Site site) {
   MmaArguments mine = {d, a, {b0, b1}};
   collectively(Instruction::mma, mine, site, execute_mma<T>);
 }
