@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,15 @@ void add_conflict(Report& report, const LaunchShape& shape, unsigned seed,
               shape.grid.at(c.block), c.block, 0, seed});
 }
 
+/// The same order whichever OS thread found what.
+void sort_findings(Report& report) {
+  const auto key = [](const Finding& f) {
+    return std::tuple(f.block_number, site_of(f.site).line, site_of(f.other).line, f.category);
+  };
+  std::sort(report.findings.begin(), report.findings.end(),
+            [&](const Finding& a, const Finding& b) { return key(a) < key(b); });
+}
+
 }  // namespace
 
 Report launch(const LaunchShape& shape, const Options& options,
@@ -100,6 +110,7 @@ Report launch(const LaunchShape& shape, const Options& options,
       });
   }
   for (auto& worker : workers) pool().give_back(std::move(worker));
+  sort_findings(report);
   return report;
 }
 

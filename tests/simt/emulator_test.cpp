@@ -128,6 +128,26 @@ TEST_CASE("a seed permutes the warps, and repeats") {
   CHECK(orders.size() >= 5);
 }
 
+TEST_CASE("a report is the same on one OS thread and on several") {
+  const auto report_on = [](unsigned os_threads) {
+    simt::Options options;
+    options.os_threads = os_threads;
+    const auto kernel = [] {
+      auto& tile = shared_memory<Tile<float, 1, 64>>();
+      if (blockIdx.x % 3 == 1) tile(0, threadIdx.x ^ 32) = tile(0, threadIdx.x);
+      if (blockIdx.x == 5) tile(0, 64) = 1;
+      tile(0, threadIdx.x) = 0;
+    };
+    std::string texts;
+    for (const auto& finding : simt::launch({"k", {9}, {64}, 256}, options, kernel).findings)
+      texts += finding.text();
+    return texts;
+  };
+  const std::string expected = report_on(1);
+  CHECK(expected.find("block (1,0,0)") != std::string::npos);
+  for (int repetition = 0; repetition < 5; ++repetition) CHECK(report_on(4) == expected);
+}
+
 TEST_CASE("a warp may be smaller than 32, but not for mma") {
   std::array<unsigned, 40> sums = {};
   const simt::Report report = run_block(40, 0, [&] {
