@@ -29,6 +29,10 @@ enum class Access : std::uint8_t {
 /// warp. That is exact while the lanes loop equally often between two collective instructions.
 class AccessLog {
  public:
+  AccessLog() = default;
+  AccessLog(AccessLog&&) = default;  // entries keep their addresses; in a copy they would not
+  AccessLog& operator=(AccessLog&&) = default;
+
   /// A lane accesses memory. Addresses are bytes, of shared memory from its start.
   void access(SiteId site, Access kind, unsigned bytes, unsigned lane, std::uint64_t address);
   /// A lane executes something without an address.

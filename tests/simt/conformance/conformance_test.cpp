@@ -23,7 +23,7 @@ class HostMemory {
  public:
   std::uint32_t* upload(const Words& words) { return kept_.emplace_back(words).data(); }
   std::uint32_t* zeros(int n) { return upload(Words(static_cast<std::size_t>(n) + 4)); }
-  Words download(const std::uint32_t* p, int n) { return {p, p + n}; }
+  static Words download(const std::uint32_t* p, int n) { return {p, p + n}; }
 
  private:
   std::deque<Words> kept_;

@@ -76,7 +76,8 @@ Words fragments_of(const std::vector<Product>& all, Type type) {
 
 float element_of(const Words& result, int product, int row, int column) {
   const int lane = row % 8 * 4 + column / 2, i = row / 8 * 2 + column % 2;
-  return std::bit_cast<float>(result[static_cast<std::size_t>((product * 32 + lane) * 4 + i)]);
+  const int word = (product * 32 + lane) * 4 + i;
+  return std::bit_cast<float>(result[static_cast<std::size_t>(word)]);
 }
 
 Words shuffle_operands() {

@@ -19,7 +19,7 @@ inline constexpr int products = 8;
 /// of both signs over six powers of two.
 std::vector<Product> make_products(Type type, Values values);
 /// [products][32 lanes][A: 4 words, B: 2, C: 4]
-Words fragments_of(const std::vector<Product>& products, Type type);
+Words fragments_of(const std::vector<Product>& all, Type type);
 /// Element [row][column] of a result [products][32 lanes][4].
 float element_of(const Words& result, int product, int row, int column);
 
