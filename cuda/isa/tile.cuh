@@ -74,7 +74,8 @@ class alignas(Swizzle::alignment) Tile {
   }
   /// An offset that is outside the tile, too.
   static constexpr int outside(int row, int column) {
-    return column >= 0 && column < columns ? row * columns + column : rows * columns + column;
+    if (column >= 0 && column < columns) return row * columns + column;
+    return rows * columns + (column < 0 ? -column : column);
   }
 
   T data_[rows * columns];

@@ -7,6 +7,10 @@
 namespace flashbook::simt {
 namespace {
 
+/// Addresses of a lane at a line for which memory is kept: 128 KiB. Kernels whose lanes seldom meet
+/// have more.
+constexpr std::size_t most_kept = std::size_t{1} << 14;
+
 void add_global(Traffic& traffic, const WarpAddresses& access) {
   traffic.instructions += 1;
   traffic.cost += sectors(access);
@@ -69,7 +73,10 @@ void AccessLog::flush(std::vector<LineCounts>& lines) {
       }
       count(lines[e.site], e.kind, {address.data(), mask, e.bytes});
     }
-    for (auto& of_lane : e.addresses) of_lane.clear();
+    for (auto& of_lane : e.addresses) {
+      of_lane.clear();
+      if (of_lane.capacity() > most_kept) of_lane.shrink_to_fit();
+    }
     e.dirty = false;
   }
   dirty_.clear();

@@ -126,7 +126,7 @@ void keep(context::transfer_t arrival) {
   *static_cast<void**>(arrival.data) = arrival.fctx;
 }
 
-Fiber::Entry first_entry;  // NOLINT: set before every first switch, below
+thread_local Fiber::Entry first_entry;  // of all fibers of an OS thread
 
 void* first_stack_pointer(std::byte* stack_end, Fiber::Entry entry) {
   first_entry = entry;

@@ -148,6 +148,17 @@ TEST_CASE("a report is the same on one OS thread and on several") {
   for (int repetition = 0; repetition < 5; ++repetition) CHECK(report_on(4) == expected);
 }
 
+TEST_CASE("every place outside of a tile or a tensor is out of bounds") {
+  std::array<float, 8> memory = {};
+  for (const auto& [row, column] : {std::pair(-1, 0), {0, -1}, {1, -3}, {2, 0}, {0, 4}, {1, 4}})
+    CHECK(only(
+        run_block(1, 32, [r = row, c = column] { shared_memory<Tile<float, 2, 4>>()(r, c) = 1; }),
+        simt::Category::out_of_bounds));
+  for (const int i : {-1, 8, 1 << 30})
+    CHECK(only(run_block(1, 0, [&, n = i] { gmem<float>(memory.data(), 8)(n) = 1; }),
+               simt::Category::out_of_bounds));
+}
+
 TEST_CASE("a warp may be smaller than 32, but not for mma") {
   std::array<unsigned, 40> sums = {};
   const simt::Report report = run_block(40, 0, [&] {
