@@ -6,30 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "sim/simt/cost.hpp"
 #include "tests/simt/kernel_runs.hpp"
 
-// The machine itself: costs, order, barriers, launches.
+// The machine itself: order, barriers, launches, what it counts and reports.
 
 using namespace flashbook;
 using namespace flashbook::emulated;
 
 namespace {
-
-/// The costs of a warp whose lane l accesses `bytes` at first + l * stride.
-struct Strided {
-  std::array<std::uint64_t, 32> address;
-  simt::WarpAddresses access;
-
-  Strided(std::uint64_t first, std::uint64_t stride, unsigned bytes, std::uint32_t mask = ~0u)
-      : access{address.data(), mask, bytes} {
-    for (std::uint64_t l = 0; l < 32; ++l) address[l] = first + l * stride;
-  }
-  unsigned sectors() const { return simt::sectors(access); }
-  unsigned ideal_sectors() const { return simt::ideal_sectors(access); }
-  unsigned wavefronts() const { return simt::wavefronts(access); }
-  unsigned ideal_wavefronts() const { return simt::ideal_wavefronts(access); }
-};
 
 /// Runs one block of a kernel that is a lambda of the test.
 template <class Kernel>
@@ -43,36 +27,6 @@ bool only(const simt::Report& report, simt::Category category) {
 }
 
 }  // namespace
-
-TEST_CASE("sectors of global memory") {
-  CHECK(Strided(0, 4, 4).sectors() == 4);
-  CHECK(Strided(0, 4, 4).ideal_sectors() == 4);
-  CHECK(Strided(16, 4, 4).sectors() == 5);
-  CHECK(Strided(0, 8, 4).sectors() == 8);
-  CHECK(Strided(0, 32, 4).sectors() == 32);
-  CHECK(Strided(0, 0, 4).sectors() == 1);
-  CHECK(Strided(0, 16, 16).sectors() == 16);
-  CHECK(Strided(0, 2, 2).sectors() == 2);
-  CHECK(Strided(0, 4, 4, 0xff).sectors() == 1);
-  Strided shuffled(0, 4, 4);
-  std::swap(shuffled.address[0], shuffled.address[31]);
-  CHECK(shuffled.sectors() == 4);
-}
-
-TEST_CASE("wavefronts of shared memory") {
-  CHECK(Strided(0, 4, 4).wavefronts() == 1);
-  CHECK(Strided(0, 8, 4).wavefronts() == 2);
-  CHECK(Strided(0, 128, 4).wavefronts() == 32);
-  CHECK(Strided(0, 132, 4).wavefronts() == 1);  // padded by a word
-  CHECK(Strided(0, 0, 4).wavefronts() == 1);    // broadcast
-  CHECK(Strided(0, 2, 2).wavefronts() == 1);    // two lanes a word
-  CHECK(Strided(0, 16, 16).wavefronts() == 4);
-  CHECK(Strided(0, 16, 16).ideal_wavefronts() == 4);
-  CHECK(Strided(0, 128, 16).wavefronts() == 32);
-  CHECK(Strided(0, 144, 16).wavefronts() == 4);
-  CHECK(Strided(0, 8, 8).wavefronts() == 2);
-  CHECK(Strided(0, 128, 4, 1).wavefronts() == 1);
-}
 
 TEST_CASE("what a kernel executes is counted: mma_forward, from its tiles") {
   const int N = 128;
