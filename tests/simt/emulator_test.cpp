@@ -150,7 +150,7 @@ TEST_CASE("an atomic addition must be announced") {
 
 TEST_CASE("races between blocks are found on one OS thread and on several") {
   for (const unsigned os_threads : {1u, 2u, 4u}) {
-    std::array<float, 8> memory = {};
+    alignas(16) std::array<float, 8> memory = {};
     simt::Options options;
     options.os_threads = os_threads;
     const auto run = [&](auto kernel) {
@@ -161,7 +161,7 @@ TEST_CASE("races between blocks are found on one OS thread and on several") {
             if (threadIdx.x == 0) x(blockIdx.x) = 1;
           }).clean());
     CHECK(only(run([](gmem<float> x) {
-                 if (threadIdx.x == 0) x(blockIdx.x / 2) = 1;
+                 if (threadIdx.x == 0) x(blockIdx.x / 2 * 4) = 1;
                }),
                simt::Category::block_race));
     CHECK(only(run([](gmem<float> x) {
