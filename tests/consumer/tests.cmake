@@ -29,3 +29,4 @@ consumer_test(consumer_install_tree verify
 set_tests_properties(consumer_install_tree PROPERTIES FIXTURES_REQUIRED prefix)
 consumer_test(consumer_build_tree verify -Dflashbook_DIR=${PROJECT_BINARY_DIR})
 consumer_test(consumer_add_subdirectory attend -DFLASHBOOK_SOURCE=${PROJECT_SOURCE_DIR})
+consumer_test(consumer_emulator emulate -Dflashbook_DIR=${PROJECT_BINARY_DIR})

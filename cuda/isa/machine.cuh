@@ -1,0 +1,27 @@
+// Which machine this translation unit is for. The macros a kernel needs are these and no others.
+#pragma once
+
+#ifdef __CUDACC__
+
+#define FLASHBOOK_MACHINE gpu
+/// A function that kernels call.
+#define FLASHBOOK_DEVICE __device__ __forceinline__
+/// A function that kernels and their launchers call.
+#define FLASHBOOK_HOST_DEVICE __host__ __device__ __forceinline__
+/// A kernel of blocks of `threads` threads: `FLASHBOOK_KERNEL(128) forward(Parameters p) {...}`
+#define FLASHBOOK_KERNEL(threads) __global__ void __launch_bounds__(threads)
+
+#else
+
+#define FLASHBOOK_MACHINE emulated
+#define FLASHBOOK_DEVICE inline
+#define FLASHBOOK_HOST_DEVICE inline
+#define FLASHBOOK_KERNEL(threads) inline void
+
+#include "sim/simt/site.hpp"
+
+namespace flashbook::emulated {
+using simt::Site;  // where in its source a kernel executes an instruction
+}
+
+#endif

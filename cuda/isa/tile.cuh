@@ -1,0 +1,103 @@
+// Matrices in shared memory. All of a kernel's shared memory is one struct of tiles:
+//
+//   struct Smem { Tile<half, 64, 64, XorSwizzle> Q, K, V; };
+//   Smem& shared = shared_memory<Smem>();
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/isa/memory.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE {
+
+/// Where a tile keeps the 16-byte chunk `chunk` of `row`: where it comes in reading order. Columns
+/// of chunks then lie in few banks, unless rows are padded.
+struct RowMajor {
+  static constexpr int alignment = 16;
+  template <int chunks_per_row>
+  FLASHBOOK_HOST_DEVICE static constexpr int chunk(int, int chunk) {
+    return chunk;
+  }
+};
+
+/// Exchanges the chunks of a row so that any 8 consecutive rows keep the same column of chunks in
+/// all 32 banks: ldmatrix reads it without a conflict.
+struct XorSwizzle {
+  static constexpr int alignment = 128;
+  template <int chunks_per_row>
+  FLASHBOOK_HOST_DEVICE static constexpr int chunk(int row, int chunk) {
+    // Rows of 128 bytes begin in bank 0: xor with the row. Of shorter rows, several share that, and
+    // may share the number they are xored with.
+    constexpr int columns = chunks_per_row % 8 == 0   ? 8
+                            : chunks_per_row % 4 == 0 ? 4
+                            : chunks_per_row % 2 == 0 ? 2
+                                                      : 1;
+    return chunk ^ (row / (8 / columns) % columns);
+  }
+};
+
+/// rows x columns elements. tile(r, c) is an element, tile.at(r, c) its address, from which the
+/// other elements of the same 16-byte chunk follow.
+template <class T, int rows, int columns, class Swizzle = RowMajor>
+class alignas(Swizzle::alignment) Tile {
+ public:
+#ifdef __CUDACC__
+  FLASHBOOK_DEVICE T& operator()(int row, int column) {
+    return data_[offset(row, column)];
+  }
+  FLASHBOOK_DEVICE smem_ptr<T> at(int row, int column) {
+    return smem_ptr<T>(data_ + offset(row, column));
+  }
+#else
+  detail::Reference<T, detail::Shared> operator()(int row, int column, Site site = Site::here()) {
+    return {at(row, column).pointer(), site};
+  }
+  smem_ptr<T> at(int row, int column) {
+    const bool inside = row >= 0 && row < rows && column >= 0 && column < columns;
+    T* const first = data_;
+    T* const element = first + (inside ? offset(row, column) : outside(row, column));
+    return smem_ptr<T>(simt::Pointer<T>(element, first, first + rows * columns));
+  }
+#endif
+
+ private:
+  static_assert(rows * columns * sizeof(T) % 16 == 0, "a tile is a whole number of 16-byte chunks");
+  static_assert(columns * sizeof(T) % 16 == 0 || rows == 1 || std::is_same_v<Swizzle, RowMajor>);
+
+  FLASHBOOK_HOST_DEVICE static constexpr int offset(int row, int column) {
+    constexpr int chunk = 16 / sizeof(T), chunks = columns / chunk;
+    if constexpr (std::is_same_v<Swizzle, RowMajor>)
+      return row * columns + column;
+    else
+      return row * columns + Swizzle::template chunk<chunks>(row, column / chunk) * chunk +
+             column % chunk;
+  }
+  /// An offset that is outside the tile, too.
+  static constexpr int outside(int row, int column) {
+    if (column >= 0 && column < columns) return row * columns + column;
+    return rows * columns + (column < 0 ? -column : column);
+  }
+
+  T data_[rows * columns];
+};
+
+#ifdef __CUDACC__
+
+/// The block's shared memory as one struct. Its contents are undefined at first.
+template <class T>
+FLASHBOOK_DEVICE T& shared_memory() {
+  extern __shared__ __align__(1024) unsigned char dynamic_shared_memory[];
+  return *reinterpret_cast<T*>(dynamic_shared_memory);
+}
+
+#else
+
+template <class T>
+T& shared_memory(Site site = Site::here()) {
+  static_assert(std::is_trivially_default_constructible_v<T>, "nobody constructs shared memory");
+  return *reinterpret_cast<T*>(simt::shared_memory(sizeof(T), site));
+}
+
+#endif
+
+}  // namespace flashbook::FLASHBOOK_MACHINE

@@ -1,0 +1,161 @@
+#include "sim/simt/barrier.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sim/simt/multiprocessor.hpp"
+
+namespace flashbook::simt {
+namespace {
+
+void log_arrival(Site site) {
+  if (sm->options().count)
+    this_thread->warp->log.execute(id_of(site), Access::barrier, this_thread->lane);
+}
+
+void release(Clock& clock) {
+  if (sm->options().check) sm->races.release(this_thread->index, clock);
+}
+
+void acquire(const Thread& thread, const Clock& clock) {
+  if (sm->options().check) sm->races.acquire(thread.index, clock);
+}
+
+/// Whether every lane of a warp that can wait is among those who do.
+bool waits_whole(const Warp& warp, const std::vector<Thread*>& waiting) {
+  std::uint32_t lanes = 0;
+  for (const Thread* thread : waiting)
+    if (thread->warp == &warp) lanes |= 1u << thread->lane;
+  if (this_thread && this_thread->warp == &warp) lanes |= 1u << this_thread->lane;
+  return warp.live != 0 && lanes == warp.live;
+}
+
+std::string number(unsigned n) {
+  return std::to_string(n);
+}
+
+}  // namespace
+
+void Barriers::reset() {
+  numbered_ = {};
+  mbarriers_.clear();
+}
+
+void Barriers::arrive(unsigned id, unsigned count, bool wait, Site site) {
+  Numbered& barrier = joined(id, count, site);
+  log_arrival(site);
+  release(barrier.clock);
+  const bool opens = ++barrier.arrived == (count ? count : sm->live_threads());
+  if (opens) {
+    if (wait) acquire(*this_thread, barrier.clock);
+    open(barrier);
+  } else if (wait) {
+    barrier.waiting.push_back(this_thread);
+    sm->suspend(Instruction::barrier, site, id);
+  }
+}
+
+Barriers::Numbered& Barriers::joined(unsigned id, unsigned count, Site site) {
+  if (id >= numbered || count % 32 != 0 || count > sm->threads.size())
+    sm->stop(Category::invalid, id_of(site), 0,
+             "barrier " + number(id) + " of " + number(count) +
+                 " threads: there are barriers 0 to 15, of whole warps of this block");
+  Numbered& barrier = numbered_[id];
+  if (barrier.arrived == 0) {
+    barrier.count = count;
+    barrier.site = site;
+  } else if (barrier.count != count) {
+    sm->stop(Category::invalid, id_of(site), id_of(barrier.site),
+             "barrier " + number(id) + " of " + number(count) + " threads, where others wait for " +
+                 number(barrier.count));
+  } else if (count == 0 && barrier.site.line != site.line) {
+    sm->stop(Category::divergence, id_of(site), id_of(barrier.site),
+             "a block's threads must meet in the same __syncthreads, and came to two");
+  }
+  return barrier;
+}
+
+void Barriers::open(Numbered& barrier) {
+  for (Thread* thread : barrier.waiting) {
+    acquire(*thread, barrier.clock);
+    sm->wake(*thread);
+  }
+  for (Warp& warp : sm->warps)
+    if (waits_whole(warp, barrier.waiting)) sm->flush(warp);
+  barrier.arrived = 0;
+  barrier.waiting.clear();
+  barrier.clock.clear();
+}
+
+void Barriers::thread_left() {
+  Numbered& all = numbered_[0];
+  if (all.arrived > 0 && all.count == 0 && all.arrived == sm->live_threads()) open(all);
+}
+
+// ---- mbarriers
+
+void Barriers::mbarrier_init(std::uint32_t offset, unsigned arrivals, Site site) {
+  const auto known = std::find_if(mbarriers_.begin(), mbarriers_.end(),
+                                  [&](const Mbarrier& m) { return m.offset == offset; });
+  if (known != mbarriers_.end() && !known->waiting.empty())
+    sm->stop(Category::invalid, id_of(site), 0, "an mbarrier is initialised while threads wait");
+  if (arrivals == 0 || offset % 8 != 0)
+    sm->stop(Category::invalid, id_of(site), 0,
+             "an mbarrier is 8 bytes, aligned to 8, of at least one arrival");
+  Mbarrier fresh;
+  fresh.offset = offset;
+  fresh.arrivals = fresh.pending = arrivals;
+  if (known != mbarriers_.end())
+    *known = std::move(fresh);
+  else
+    mbarriers_.push_back(std::move(fresh));
+}
+
+Barriers::Mbarrier& Barriers::mbarrier(std::uint32_t offset, Site site) {
+  for (Mbarrier& m : mbarriers_)
+    if (m.offset == offset) return m;
+  sm->stop(Category::invalid, id_of(site), 0, "an mbarrier that nobody has initialised");
+}
+
+void Barriers::mbarrier_arrive(std::uint32_t offset, std::uint32_t bytes, Site site) {
+  Mbarrier& m = mbarrier(offset, site);
+  log_arrival(site);
+  if (m.pending == 0)
+    sm->stop(Category::invalid, id_of(site), 0,
+             "more arrivals at an mbarrier than its phase has, " + number(m.arrivals));
+  release(m.current);
+  m.pending_bytes += bytes;
+  --m.pending;
+  complete_phase_if_due(m);
+}
+
+void Barriers::mbarrier_complete_bytes(std::uint32_t offset, std::uint32_t bytes, Site site) {
+  Mbarrier& m = mbarrier(offset, site);
+  m.pending_bytes -= bytes;
+  complete_phase_if_due(m);
+}
+
+void Barriers::complete_phase_if_due(Mbarrier& m) {
+  if (m.pending > 0 || m.pending_bytes != 0) return;
+  m.phase ^= 1;
+  m.pending = m.arrivals;
+  join(m.completed, m.current);
+  m.current.clear();
+  // Everybody who waits does so for the phase that has just been completed.
+  for (Thread* thread : m.waiting) {
+    acquire(*thread, m.completed);
+    sm->wake(*thread);
+  }
+  m.waiting.clear();
+}
+
+void Barriers::mbarrier_wait(std::uint32_t offset, unsigned parity, Site site) {
+  Mbarrier& m = mbarrier(offset, site);
+  log_arrival(site);
+  if (m.phase != parity) return acquire(*this_thread, m.completed);
+  m.waiting.push_back(this_thread);
+  sm->suspend(Instruction::mbarrier_wait, site);
+}
+
+}  // namespace flashbook::simt

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/simt/multiprocessor.hpp"
+
+/// Instructions that the 32 lanes of a warp execute together.
+namespace flashbook::simt {
+
+/// Ends the launch: lanes of a warp are at different instructions.
+[[noreturn]] void diverge(const Warp& warp, Instruction instruction, Site site);
+
+inline bool same(Site a, Site b) {
+  return a.line == b.line && (a.file == b.file || id_of(a) == id_of(b));
+}
+
+/// Executes an instruction together. Each lane leaves its arguments and waits; the last to come
+/// executes it for all: execute(warp, arguments of lane 0...31).
+template <class Arguments, class Execute>
+inline void collectively(Instruction instruction, Arguments& arguments, Site site,
+                         Execute&& execute) {
+  Thread& thread = *this_thread;
+  Warp& warp = *thread.warp;
+  if (warp.arrived == 0) {
+    warp.instruction = instruction;
+    warp.site = site;
+  } else if (warp.instruction != instruction || !same(warp.site, site)) [[unlikely]] {
+    diverge(warp, instruction, site);
+  }
+  warp.arguments[thread.lane] = &arguments;
+  warp.arrived |= 1u << thread.lane;
+  if (warp.arrived != warp.lanes) return sm->suspend_in_warp(thread);
+
+  sm->flush(warp);
+  execute(warp, reinterpret_cast<Arguments* const*>(warp.arguments.data()));
+  warp.arrived = 0;
+  sm->wake(warp, warp.lanes & ~(1u << thread.lane));
+}
+
+/// How the source lane of a shuffle follows from a lane and its operand.
+enum class ShuffleMode : std::uint8_t { index, bit_xor, up, down };
+
+/// The `bits` of another lane. PTX ISA, "shfl.sync", over the whole warp; a source outside of it is
+/// the lane itself.
+std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Site site);
+
+/// One bit a lane: whether its predicate holds. PTX ISA, "vote.sync.ballot".
+std::uint32_t ballot(bool predicate, Site site);
+
+/// __syncwarp: the lanes meet, and what each did before happened before what any does after.
+void sync_warp(Site site);
+
+}  // namespace flashbook::simt

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+/// What one memory instruction of a warp costs, from its lanes' addresses alone.
+namespace flashbook::simt {
+
+/// Addresses, one a lane, multiples of `bytes`; only those of the lanes in `mask` are looked at.
+struct WarpAddresses {
+  const std::uint64_t* address;
+  std::uint32_t mask;
+  unsigned bytes;  ///< that each lane accesses: 1, 2, 4, 8 or 16
+};
+
+inline constexpr unsigned sector_bytes = 32;
+
+/// Distinct 32-byte sectors of global memory that the lanes touch.
+unsigned sectors(const WarpAddresses& access);
+/// The fewest sectors that hold as many bytes as the lanes access.
+unsigned ideal_sectors(const WarpAddresses& access);
+
+/// Passes that shared memory makes: 32 banks of 4 bytes, each of which gives one word a pass, to
+/// all lanes that ask for it. Lanes go together in groups that ask for at most 128 bytes: all 32,
+/// 16 for 8-byte accesses, 8 for 16-byte accesses and for the rows of an ldmatrix.
+unsigned wavefronts(const WarpAddresses& access);
+/// Passes without any bank conflict: the groups that have a lane.
+unsigned ideal_wavefronts(const WarpAddresses& access);
+
+}  // namespace flashbook::simt

@@ -1,0 +1,224 @@
+#include "sim/simt/multiprocessor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace flashbook::simt {
+namespace {
+
+/// "threads 0-31, 40"
+std::string ranges(const std::vector<unsigned>& threads) {
+  std::string out = threads.size() == 1 ? "thread " : "threads ";
+  for (std::size_t i = 0; i < threads.size();) {
+    std::size_t last = i;
+    while (last + 1 < threads.size() && threads[last + 1] == threads[last] + 1) ++last;
+    if (i > 0) out += ", ";
+    out += std::to_string(threads[i]);
+    if (last > i) out += "-" + std::to_string(threads[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string where(const Thread& thread) {
+  if (thread.exited) return "have left the kernel";
+  const Warp& warp = *thread.warp;
+  if (warp.arrived >> thread.lane & 1)
+    return std::string("wait in ") + name(warp.instruction) + " at " + text(warp.site);
+  std::string out = std::string("wait in ") + name(thread.waits_in);
+  if (thread.waits_in == Instruction::barrier) out += " " + std::to_string(thread.waits_for);
+  return out + " at " + text(thread.waits_at);
+}
+
+/// Who waits where, one clause a place.
+std::string whereabouts(std::span<const Thread> threads) {
+  std::map<std::string, std::vector<unsigned>> places;
+  for (const Thread& thread : threads) places[where(thread)].push_back(thread.index);
+  std::string out;
+  for (const auto& [place, indices] : places)
+    out += (out.empty() ? "" : "; ") + ranges(indices) + " " + place;
+  return out;
+}
+
+}  // namespace
+
+void Multiprocessor::begin(const LaunchShape& shape, const Options& options) {
+  shape_ = shape;
+  options_ = options;
+  findings = {};
+  known_.clear();
+  global.clear();
+  threads.resize(shape.block.size());
+  warps.resize((threads.size() + 31) / 32);
+  stacks_.reserve(threads.size());
+  if (shape.shared_bytes > shared_capacity_ || !shared_) {
+    shared_capacity_ = (shape.shared_bytes + 1023) / 1024 * 1024 + 1024;
+    shared_.reset(static_cast<std::byte*>(std::aligned_alloc(1024, shared_capacity_)));
+    if (!shared_) throw std::bad_alloc();
+  }
+}
+
+bool Multiprocessor::run(std::uint64_t block_number, const Body& body) {
+  body_ = &body;
+  block_number_ = block_number;
+  block_ = shape_.grid.at(block_number);
+  random_state_ = options_.seed * 0x9e3779b97f4a7c15ull + block_number;
+  stopped_ = false;
+  barriers.reset();
+  if (options_.check) races.reset(static_cast<unsigned>(threads.size()), shape_.shared_bytes);
+  std::memset(shared(), 0xff, shape_.shared_bytes);  // NaN in every floating-point format
+  start_threads();
+
+  sm = this;
+  resume_next(scheduler_);  // returns when no thread can run
+  if (live_ > 0 && !stopped_) explain_standstill();
+  for (Warp& warp : warps) flush(warp);
+  sm = nullptr;
+  this_thread = nullptr;
+  return live_ == 0;
+}
+
+void Multiprocessor::start_threads() {
+  live_ = static_cast<unsigned>(threads.size());
+  ready_warps_ = 0;
+  current_warp_ = 0;
+  for (unsigned w = 0; w < warps.size(); ++w) {
+    Warp& warp = warps[w];
+    const unsigned lanes = std::min(32u, live_ - w * 32);
+    warp.index = w;
+    warp.first = &threads[std::size_t{w} * 32];
+    warp.lanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    warp.live = warp.lanes;
+    warp.ready = warp.arrived = 0;
+    wake(warp, warp.lanes);
+  }
+  for (unsigned i = 0; i < threads.size(); ++i) {
+    Thread& thread = threads[i];
+    thread.index = i;
+    thread.lane = i % 32;
+    thread.position = shape_.block.at(i);
+    thread.warp = &warps[i / 32];
+    thread.exited = false;
+    thread.waits_in = Instruction::none;
+    thread.copies.clear();
+    // Stacks that begin at the same place in their pages would compete for the same cache lines.
+    const std::size_t stagger = thread.lane * std::size_t{832};
+    thread.fiber.prepare(stacks_[i], Stacks::bytes, stagger, thread_main);
+  }
+}
+
+void Multiprocessor::thread_main() {
+  Fiber::entered(this_thread->fiber);
+  (*sm->body_)();
+  sm->leave();
+}
+
+void Multiprocessor::leave() {
+  Thread& thread = *this_thread;
+  Warp& warp = *thread.warp;
+  if (options_.check) thread.copies.report_unfinished();
+  thread.exited = true;
+  warp.live &= ~(1u << thread.lane);
+  --live_;
+  if (warp.live == 0) flush(warp);
+  barriers.thread_left();
+  resume_next(thread.fiber);
+  std::terminate();  // nobody wakes a thread that has left
+}
+
+void Multiprocessor::suspend(Instruction instruction, Site site, unsigned barrier) {
+  Thread& thread = *this_thread;
+  thread.waits_in = instruction;
+  thread.waits_at = site;
+  thread.waits_for = barrier;
+  resume_next(thread.fiber);
+  thread.waits_in = Instruction::none;
+}
+
+void Multiprocessor::wake(Thread& thread) {
+  wake(*thread.warp, 1u << thread.lane);
+}
+
+/// Continues the lowest ready lane of the current warp, or of another.
+void Multiprocessor::resume_next(Fiber& from) {
+  Warp& warp = warps[current_warp_];
+  if (warp.ready == 0) return resume_other_warp(from);
+  ++findings.switches;
+  this_thread = &take_lane(warp);
+  Fiber::switch_to(from, this_thread->fiber);
+}
+
+void Multiprocessor::resume_other_warp(Fiber& from) {
+  ++findings.switches;
+  if (ready_warps_ == 0) {
+    this_thread = nullptr;
+    return Fiber::switch_to(from, scheduler_);
+  }
+  std::uint32_t candidates = ready_warps_;
+  if (options_.seed) {
+    for (unsigned skip = random(static_cast<unsigned>(std::popcount(candidates))); skip; --skip)
+      candidates &= candidates - 1;
+  } else if (const std::uint32_t later = candidates & (~1u << current_warp_)) {
+    candidates = later;
+  }
+  current_warp_ = static_cast<unsigned>(std::countr_zero(candidates));
+  this_thread = &take_lane(warps[current_warp_]);
+  Fiber::switch_to(from, this_thread->fiber);
+}
+
+unsigned Multiprocessor::random(unsigned below) {
+  // splitmix64: Steele, Lea and Flood, OOPSLA 2014
+  random_state_ += 0x9e3779b97f4a7c15ull;
+  std::uint64_t z = random_state_;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return static_cast<unsigned>((z >> 32) * below >> 32);
+}
+
+// ---- findings
+
+bool Multiprocessor::is_new(Category category, SiteId site, SiteId other) {
+  for (const Known& k : known_)
+    if (k.category == category && k.site == site && k.other == other) return false;
+  known_.push_back({category, site, other});
+  return true;
+}
+
+void Multiprocessor::add_finding(Category category, SiteId site, SiteId other, std::string what) {
+  findings.add({category, std::move(what), site, other, shape_.kernel, block_, block_number_,
+                this_thread ? this_thread->index : 0, options_.seed});
+}
+
+void Multiprocessor::stop(Category category, SiteId site, SiteId other, std::string what) {
+  add_finding(category, site, other, std::move(what));
+  what = {};  // this stack is abandoned: nothing on it may own memory
+  stopped_ = true;
+  Fiber& from = this_thread->fiber;
+  this_thread = nullptr;
+  Fiber::switch_to(from, scheduler_);
+  std::terminate();
+}
+
+void Multiprocessor::explain_standstill() {
+  for (Warp& warp : warps)
+    if (warp.arrived) {
+      this_thread = warp.first + std::countr_zero(warp.arrived);
+      const std::span<Thread> lanes(warp.first, std::popcount(warp.lanes));
+      add_finding(
+          Category::divergence, id_of(warp.site), 0,
+          "warp " + std::to_string(warp.index) + " never comes together: " + whereabouts(lanes));
+      return;
+    }
+  const auto waiting =
+      std::find_if(threads.begin(), threads.end(), [](const Thread& t) { return !t.exited; });
+  this_thread = &*waiting;
+  add_finding(Category::deadlock, id_of(waiting->waits_at), 0,
+              "no thread can run: " + whereabouts(threads));
+}
+
+}  // namespace flashbook::simt

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+#include "sim/simt/report.hpp"
+
+namespace flashbook::simt {
+
+/// How kernels are run. None of it changes what a correct kernel computes.
+struct Options {
+  bool count = true;        ///< count memory traffic and instructions, line by line
+  bool check = true;        ///< look for races, uninitialised reads and unfinished copies
+  unsigned seed = 0;        ///< 0: warps in order, round robin; else the order that this seed draws
+  unsigned os_threads = 0;  ///< on which blocks run; 0: one a processor
+};
+
+/// A kernel's launch. Everything that a GPU's launch has, and a name for messages.
+struct LaunchShape {
+  const char* kernel = "kernel";
+  Dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  /// The kernel adds to floats atomically. Its blocks then run one after another, in order, on one
+  /// OS thread, so that a seed repeats every bit.
+  bool float_atomics = false;
+};
+
+/// A multiprocessor of an H100 or H200: CUDA C++ Programming Guide, "Compute Capabilities".
+inline constexpr unsigned max_block_threads = 1024;
+inline constexpr std::size_t max_shared_bytes = 227 * std::size_t{1024};
+
+}  // namespace flashbook::simt

@@ -1,0 +1,96 @@
+// Runs every probe on the machine this is compiled for.
+#pragma once
+
+#include "tests/simt/conformance/inputs.hpp"
+#include "tests/simt/conformance/probes.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE {
+
+/// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words
+/// that lives as long as the Memory, download(pointer, n) the words there.
+template <class Memory>
+class ProbeRun {
+ public:
+  ProbeRun(Memory& memory, void* stream) : memory_(memory), stream_(stream) {}
+
+  std::vector<flashbook::probes::Result> all() {
+    namespace inputs = flashbook::probes;
+    run("ids", probes::ids, {{2, 1, 3}, {4, 2, 2}}, {}, 16, 6 * 16 * 12);
+    const auto operands = inputs::shuffle_operands(), masks = inputs::vote_masks();
+    run("shuffles", probes::shuffles, one_warp, operands, size(operands), size(operands) * 128);
+    run("votes", probes::votes, one_warp, masks, size(masks), size(masks) * 96);
+    run("ldmatrix", probes::ldmatrix, {{1}, {32}, sizeof(probes::MatrixSmem)},
+        inputs::random_words(32 * 32, 3), 0, 28 * 32);
+    multiply<half>("fp16", inputs::Type::fp16);
+    multiply<bfloat16>("bf16", inputs::Type::bf16);
+    const auto exponents = inputs::exp2_operands(), numbers = inputs::conversion_operands();
+    run("exp2", probes::exp2, one_warp, exponents, size(exponents), size(exponents));
+    run("convert_fp16", probes::convert<half>, one_warp, numbers, size(numbers), 2 * size(numbers));
+    run("convert_bf16", probes::convert<bfloat16>, one_warp, numbers, size(numbers),
+        2 * size(numbers));
+    run("copies", probes::copies, {{1}, {32}, sizeof(probes::CopySmem)},
+        inputs::random_words(512, 4), 0, 224);
+    run("barriers", probes::barriers, {{1}, {128}, sizeof(probes::BarrierSmem)},
+        inputs::random_words(128, 7), 0, 128);
+    add_atomically();
+    return results_;
+  }
+
+  /// The first launch that failed, or nothing.
+  const std::string& error() const { return error_; }
+
+ private:
+  using Words = flashbook::probes::Words;
+  struct Shape {
+    GridShape grid, block;
+    std::size_t shared_bytes = 0;
+  };
+  static constexpr Shape one_warp = {{1}, {32}};
+
+  static int size(const Words& words) { return static_cast<int>(words.size()); }
+
+  template <class... Arguments, class... Given>
+  void start(const std::string& name, void (*kernel)(Arguments...), const Shape& shape,
+             const Given&... arguments) {
+    LaunchStatus status = launch({name.c_str(), shape.grid, shape.block, shape.shared_bytes, true},
+                                 stream_, kernel, arguments...);
+    if (status.ok()) status = synchronize(stream_);
+    if (error_.empty()) error_ = status.error;
+  }
+
+  void run(const std::string& name, void (*kernel)(probes::Parameters), const Shape& shape,
+           const Words& in, int n, int words_out) {
+    uint32_t* out = memory_.zeros(words_out);
+    start(name, kernel, shape,
+          probes::Parameters{{memory_.upload(in), size(in)}, {out, words_out}, n});
+    results_.push_back({name, memory_.download(out, words_out)});
+  }
+
+  template <class T>
+  void multiply(const std::string& type_name, flashbook::probes::Type type) {
+    using flashbook::probes::Values;
+    for (const auto& [values, name] :
+         {std::pair(Values::integers, "_integers"), std::pair(Values::random, "_random")}) {
+      const auto products = flashbook::probes::make_products(type, values);
+      run("mma_" + type_name + name, probes::mma<T>, one_warp, fragments_of(products, type),
+          static_cast<int>(products.size()), static_cast<int>(products.size()) * 128);
+    }
+  }
+
+  void add_atomically() {
+    const int sums = 5;
+    const Words in = flashbook::probes::small_integers(64, 8);
+    uint32_t* out = memory_.zeros(sums);
+    const gmem<float> as_floats(reinterpret_cast<float*>(out), sums);
+    start("atomics", probes::atomics, {{3}, {128}},
+          probes::Parameters{{memory_.upload(in), size(in)}, {out, sums}, sums}, as_floats);
+    results_.push_back({"atomics", memory_.download(out, sums)});
+  }
+
+  Memory& memory_;
+  void* stream_;
+  std::vector<flashbook::probes::Result> results_;
+  std::string error_;
+};
+
+}  // namespace flashbook::FLASHBOOK_MACHINE

@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <set>
+#include <utility>
+
+#include "cuda/isa/tile.cuh"
+#include "sim/simt/cost.hpp"
+
+// What a warp's access costs, and that the swizzle of tiles costs no more than the ideal.
+
+using namespace flashbook;
+using namespace flashbook::emulated;
+
+namespace {
+
+/// The costs of a warp whose lane l accesses `bytes` at first + l * stride.
+struct Strided {
+  std::array<std::uint64_t, 32> address;
+  simt::WarpAddresses access;
+
+  Strided(std::uint64_t first, std::uint64_t stride, unsigned bytes, std::uint32_t mask = ~0u)
+      : access{address.data(), mask, bytes} {
+    for (std::uint64_t l = 0; l < 32; ++l) address[l] = first + l * stride;
+  }
+  unsigned sectors() const { return simt::sectors(access); }
+  unsigned ideal_sectors() const { return simt::ideal_sectors(access); }
+  unsigned wavefronts() const { return simt::wavefronts(access); }
+  unsigned ideal_wavefronts() const { return simt::ideal_wavefronts(access); }
+};
+
+/// Whether XorSwizzle keeps each row's chunks in the row, and any 8 consecutive rows of a column of
+/// chunks in all 32 banks.
+template <int chunks>
+bool swizzle_is_perfect() {
+  bool perfect = true;
+  for (int row = 0; row < 64; ++row) {
+    std::set<int> of_row;
+    for (int c = 0; c < chunks; ++c) of_row.insert(XorSwizzle::chunk<chunks>(row, c));
+    perfect = perfect && of_row.size() == chunks && *of_row.begin() == 0 &&
+              *of_row.rbegin() == chunks - 1;
+    for (int c = 0; c < chunks; ++c) {
+      std::set<int> places;
+      for (int r = row; r < row + 8; ++r)
+        places.insert((r * chunks + XorSwizzle::chunk<chunks>(r, c)) % 8);
+      perfect = perfect && places.size() == 8;
+    }
+  }
+  return perfect;
+}
+
+}  // namespace
+
+TEST_CASE("sectors of global memory") {
+  CHECK(Strided(0, 4, 4).sectors() == 4);
+  CHECK(Strided(0, 4, 4).ideal_sectors() == 4);
+  CHECK(Strided(16, 4, 4).sectors() == 5);
+  CHECK(Strided(0, 8, 4).sectors() == 8);
+  CHECK(Strided(0, 32, 4).sectors() == 32);
+  CHECK(Strided(0, 0, 4).sectors() == 1);
+  CHECK(Strided(0, 16, 16).sectors() == 16);
+  CHECK(Strided(0, 2, 2).sectors() == 2);
+  CHECK(Strided(0, 4, 4, 0xff).sectors() == 1);
+  Strided shuffled(0, 4, 4);
+  std::swap(shuffled.address[0], shuffled.address[31]);
+  CHECK(shuffled.sectors() == 4);
+}
+
+TEST_CASE("wavefronts of shared memory") {
+  CHECK(Strided(0, 4, 4).wavefronts() == 1);
+  CHECK(Strided(0, 8, 4).wavefronts() == 2);
+  CHECK(Strided(0, 128, 4).wavefronts() == 32);
+  CHECK(Strided(0, 132, 4).wavefronts() == 1);  // padded by a word
+  CHECK(Strided(0, 0, 4).wavefronts() == 1);    // broadcast
+  CHECK(Strided(0, 2, 2).wavefronts() == 1);    // two lanes a word
+  CHECK(Strided(0, 16, 16).wavefronts() == 4);
+  CHECK(Strided(0, 16, 16).ideal_wavefronts() == 4);
+  CHECK(Strided(0, 128, 16).wavefronts() == 32);
+  CHECK(Strided(0, 144, 16).wavefronts() == 4);
+  CHECK(Strided(0, 8, 8).wavefronts() == 2);
+  CHECK(Strided(0, 128, 4, 1).wavefronts() == 1);
+}
+
+TEST_CASE("XorSwizzle has no conflicts, whatever the row's length") {
+  CHECK(swizzle_is_perfect<1>());
+  CHECK(swizzle_is_perfect<2>());
+  CHECK(swizzle_is_perfect<3>());
+  CHECK(swizzle_is_perfect<4>());  // d = 32 in 16 bits
+  CHECK(swizzle_is_perfect<6>());
+  CHECK(swizzle_is_perfect<8>());   // 64
+  CHECK(swizzle_is_perfect<12>());  // 96
+  CHECK(swizzle_is_perfect<16>());  // 128
+  CHECK(swizzle_is_perfect<24>());  // 192
+  CHECK(swizzle_is_perfect<32>());  // 256
+}

@@ -1,0 +1,160 @@
+"""Plants bugs in the kernels of this folder: seed_bugs.py FOLDER
+
+Writes into FOLDER one variant of a kernel a bug, in a namespace of the bug's name, and bugs.cpp, the
+table that simt_bugs_test runs. A bug is a change of text, the category that the emulator must report,
+and the line, given by a part of it, that a report of this category must name. Two kinds have no
+report: `wrong` changes the result only, `conflicts` costs shared memory more than the ideal at that
+line.
+"""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# kernel: (function, how it is run)
+KERNELS = {
+    "mma_forward": ("forward<half>", "run_mma_forward({}, options, 100, 150)"),
+    "fma_forward": ("forward", "run_fma_forward({}, options, 100, 42)"),
+    "block_sum": ("add_up", "run_block_sum({}, options)"),
+    "pipeline": ("reverse", "run_pipeline({}, options)"),
+}
+
+K_READ = "ldmatrix_x4(b, smem.K"
+V_READ = "ldmatrix_x4_trans(b, smem.V"
+COPY = "cp_async_16(tile.at"
+SYNC_TOP = "sync_threads();  // K_j is everybody's"
+SYNC_MID = "sync_threads();  // V_j is everybody's"
+PREFETCH = "if (j + 1 < blocks) load_rows(smem.K, K, (j + 1) * B_c, p.N_k);"
+
+# (name, kernel, category, part of the line, old text, new text, ...)
+BUGS = [
+    # A wait is missing.
+    ("no_wait_for_first_copies", "mma_forward", "unfinished_copy", "ldmatrix_x4(Q_rmem",
+     "  cp_async_commit();\n  cp_async_wait<0>();\n", "  cp_async_commit();\n"),
+    ("no_wait_for_K", "mma_forward", "unfinished_copy", K_READ, "if (j > 0) cp_async_wait<0>();", ""),
+    ("no_wait_for_V", "mma_forward", "unfinished_copy", V_READ, "    cp_async_wait<0>();\n    sync_t", "    sync_t"),
+    ("wait_for_all_but_one", "mma_forward", "unfinished_copy", V_READ,
+     "    cp_async_wait<0>();\n    sync_t", "    cp_async_wait<1>();\n    sync_t"),
+    ("copy_never_waited_for", "mma_forward", "unfinished_copy", COPY, PREFETCH, PREFETCH[20:]),
+    ("no_commit", "mma_forward", "unfinished_copy", V_READ,
+     "p.N_k);\n    cp_async_commit();\n\n    // S", "p.N_k);\n\n    // S"),
+    # A barrier is missing, in the wrong place, or one too many.
+    ("no_barrier_before_K", "mma_forward", "race", K_READ, SYNC_TOP, "if (j == 0) sync_threads();  //"),
+    ("no_barrier_before_V", "mma_forward", "race", V_READ, SYNC_MID, "//"),
+    ("prefetch_before_barrier", "mma_forward", "race", COPY,
+     SYNC_MID + ", and nobody reads K_j any more\n    " + PREFETCH, PREFETCH + "\n    sync_threads();"),
+    ("warp_skips_barrier", "mma_forward", "divergence", SYNC_MID, SYNC_MID, "if (warp < 3) " + SYNC_MID),
+    ("warp_has_extra_barrier", "mma_forward", "divergence", "if (warp == 0) sync_threads()",
+     "// O += P V", "if (warp == 0) sync_threads();"),
+    ("no_barrier_after_load", "fma_forward", "race", "s += Q[c] * smem.K",
+     "sync_threads();  // K and V are everybody's", ""),
+    ("no_barrier_before_overwriting", "fma_forward", "race", "smem.K(i / d, i % d) =",
+     "sync_threads();  // nobody reads them any more", ""),
+    ("barrier_by_some", "fma_forward", "divergence", "sync_threads();  // K and V",
+     "sync_threads();  // K and V", "if (row < p.N_q) sync_threads();  // K and V"),
+    ("left_before_barrier_of_all", "fma_forward", "deadlock", "barrier_sync(1, B_r);",
+     "  float Q[d]", "  if (row >= p.N_q) return;\n  float Q[d]",
+     "sync_threads();  // K and V are everybody's", "barrier_sync(1, B_r);"),
+    ("no_barrier_for_warps", "block_sum", "race", "of_block += smem.of_warps", "  sync_threads();", "  //"),
+    # Numbered barriers.
+    ("barrier_of_too_few", "mma_forward", "race", V_READ, SYNC_MID, "barrier_sync(1, 96);  //"),
+    ("barrier_of_too_many", "mma_forward", "invalid", "barrier_sync(1, 160);", SYNC_MID, "barrier_sync(1, 160);  //"),
+    ("barrier_of_part_of_a_warp", "mma_forward", "invalid", "barrier_sync(1, 100);", SYNC_MID,
+     "barrier_sync(1, 100);  //"),
+    ("buffer_never_freed", "pipeline", "deadlock", "barrier_sync(empty(stage), threads)",
+     "if (j + stages < p.n) barrier_arrive(empty(stage), threads);", ""),
+    ("buffer_freed_before_read", "pipeline", "race", "smem.buffer(stage, lane) =",
+     "      if (j + stages < p.n) barrier_arrive(empty(stage), threads);\n", "",
+     "      p.y(j * 32", "      if (j + stages < p.n) barrier_arrive(empty(stage), threads);\n      p.y(j * 32"),
+    ("consumer_does_not_wait", "pipeline", "race", "smem.buffer(stage, 31 - lane)",
+     "barrier_sync(full(stage), threads);", "barrier_arrive(full(stage), threads);"),
+    ("barrier_opens_too_soon", "pipeline", "deadlock", "barrier_sync(empty(stage), threads)",
+     "barrier_arrive(full(stage), threads)", "barrier_arrive(full(stage), 32)"),
+    ("barriers_disagree_on_count", "mma_forward", "invalid", "barrier_sync(1, warp == 0 ? 64 : 128);",
+     SYNC_MID, "barrier_sync(1, warp == 0 ? 64 : 128);  //"),
+    # Warps.
+    ("half_a_warp_shuffles", "mma_forward", "divergence", "x = fmaxf(x, shuffle_xor(x, 1));",
+     "m_new = quad_max(m_new);", "if (lane < 16) m_new = quad_max(m_new);"),
+    ("lanes_left_before_collective", "mma_forward", "divergence", "ldmatrix_x4(Q_rmem",
+     "  load_rows(smem.Q,", "  if (row >= p.N_q) return;\n  load_rows(smem.Q,"),
+    ("no_syncwarp", "block_sum", "race", "of_warp += smem.of_lanes", "  sync_warp();", "  //"),
+    ("shuffle_is_no_syncwarp", "block_sum", "race", "of_warp += smem.of_lanes", "  sync_warp();",
+     "  sum = shuffle(sum, lane);"),
+    # Out of bounds.
+    ("tail_not_zero_filled", "mma_forward", "out_of_bounds", COPY, "valid = first + row < n", "valid = first + row < 2 * n"),
+    ("tail_one_too_long", "mma_forward", "out_of_bounds", COPY, "first + row < n;", "first + row <= n;"),
+    ("tail_stored", "mma_forward", "out_of_bounds", "store_vector(O_row", "    if (i >= p.N_q) continue;\n", ""),
+    ("row_not_guarded", "fma_forward", "out_of_bounds", "Q[c] = ", "row < p.N_q ? float(p.Q(row * d + c)) : 0.f",
+     "p.Q(row * d + c)"),
+    ("column_past_tile", "fma_forward", "out_of_bounds", "s += Q[c] * smem.K", "smem.K(j, c)", "smem.K(j, c + 1)"),
+    # Misaligned, uninitialised.
+    ("source_misaligned", "mma_forward", "misaligned", COPY, "(first + row) * d + column : 0", "(first + row) * d + column - 4 : 0",
+     "const bool valid = ", "const bool valid = column > 0 && "),
+    ("store_misaligned", "mma_forward", "misaligned", "store_vector(O_row", "lane % 4 * 2,", "lane % 4 * 2 + (n < 7),"),
+    ("tail_left_alone", "mma_forward", "uninitialised", "ldmatrix_x4(Q_rmem", "    cp_async_16(", "    if (valid) cp_async_16("),
+    ("keys_past_the_end", "fma_forward", "uninitialised", "s += Q[c] * smem.K", "first < p.N_k; first", "first < 1; first",
+     "j < keys;", "j < B_c;", "keys = p.N_k - first", "keys = 10 < B_c ? 10 : p.N_k - first"),
+    ("part_of_smem_unset", "block_sum", "uninitialised", "of_warp += smem.of_lanes", "  smem.of_lanes(warp, lane) = sum;",
+     "  if (sum > -1e30f && lane < 31) smem.of_lanes(warp, lane) = sum;"),
+    # Between blocks.
+    ("blocks_store_the_same_rows", "mma_forward", "block_race", "store_vector(O_row",
+     "const int i = row + h * 8;", "const int i = row - first_row + h * 8;"),
+    ("sum_not_atomic", "block_sum", "block_race", "p.sum(0) += of_block", "atomic_add(p.sum, of_block)", "p.sum(0) += of_block"),
+    ("sum_read_back", "block_sum", "block_race", "if (p.sum(0) > 1e30f)", "  atomic_add(p.sum, of_block)",
+     "  if (p.sum(0) > 1e30f) return;\n  atomic_add(p.sum, of_block)"),
+    # Launches.
+    ("shared_memory_too_small", "pipeline", "invalid", "shared_memory<Smem>()", "Tile<float, stages, 32> buffer;",
+     "Tile<float, stages, 64> buffer;"),
+    # No report: a wrong result, or a slow kernel.
+    ("fragments_swapped", "mma_forward", "wrong", None, "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[2], b[3])",
+     "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[3], b[2])"),
+    ("V_not_transposed", "mma_forward", "wrong", None, "ldmatrix_x4_trans(", "ldmatrix_x4("),
+    ("mask_off_by_one", "mma_forward", "wrong", None, ">= p.N_k) S[n]", "> p.N_k) S[n]"),
+    ("swizzle_of_writer_only", "mma_forward", "wrong", None, "smem.K.at(n * 8 + lane % 8 + lane / 16 * 8,",
+     "smem.K.at(n * 8 + (lane % 8 ^ 1) + lane / 16 * 8,"),
+    ("no_swizzle", "mma_forward", "conflicts", K_READ, "Tile<T, B_c, d, XorSwizzle>", "Tile<T, B_c, d>"),
+]
+
+
+def line_of(text, part):
+    lines = [i for i, line in enumerate(text.split("\n"), 1) if part in line]
+    if len(lines) != 1:
+        sys.exit(f"'{part}' is in {len(lines)} lines")
+    return lines[0]
+
+
+def plant(name, kernel, changes):
+    with open(os.path.join(HERE, kernel + ".cuh"), encoding="utf-8") as file:
+        text = file.read()
+    for old, new in zip(changes[::2], changes[1::2]):
+        if text.count(old) != 1:
+            sys.exit(f"{name}: '{old}' is {text.count(old)} times in {kernel}.cuh")
+        text = text.replace(old, new)
+    return re.sub(rf"FLASHBOOK_MACHINE::{kernel}\b", f"FLASHBOOK_MACHINE::{name}", text)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    includes, rows = "", ""
+    for name, kernel, category, part, *changes in BUGS:
+        text = plant(name, kernel, changes)
+        with open(os.path.join(folder, name + ".cuh"), "w", encoding="utf-8") as file:
+            file.write(text)
+        line = line_of(text, part) if part else 0
+        function, run = KERNELS[kernel]
+        call = run.format(f"{name}::{function}")
+        includes += f'#include "{name}.cuh"\n'
+        rows += (f'    {{"{name}", "{category}", {line},\n'
+                 f"     [](simt::Options options) {{ return {call}; }}}},\n")
+    with open(os.path.join(folder, "bugs.cpp"), "w", encoding="utf-8") as file:
+        file.write(f'{includes}#include "tests/simt/bugs.hpp"\n\nnamespace flashbook::emulated {{\n\n'
+                   f"const std::vector<Bug>& bugs() {{\n  static const std::vector<Bug> all = {{\n{rows}"
+                   f"  }};\n  return all;\n}}\n\n}}  // namespace flashbook::emulated\n")
+
+
+if __name__ == "__main__":
+    main()
