@@ -36,6 +36,7 @@ void say_what_next() {
   ./book verify            all cases: every option, alone and in pairs
   ./book sim traffic --algorithm fa2_forward --n 4096 --d 64 --dtype fp16 \
       --sram 167936        the 4k row above, tensor by tensor
+  ./book sim --help        sweeps, bounds, rooflines, the paper's Figure 2, traces
   ./book attend --help     attention on your own tensors
 )";
 }
