@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -10,7 +9,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 
 namespace flashbook {
@@ -68,22 +67,15 @@ std::vector<Choice> choices_of(const Question& q, const AttentionProblem& proble
 }
 
 std::string ratio(Index bytes, Index of) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f M", static_cast<double>(bytes) / static_cast<double>(of));
-  return text;
-}
-
-std::string bytes_text(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
+  return fixed(static_cast<double>(bytes) / static_cast<double>(of), 3) + " M";
 }
 
 std::string table_of(const std::vector<Choice>& choices, Index sram) {
   std::vector<std::vector<std::string>> rows = {
       {"algorithm", "blocks", "B_r × B_c", "moved", "peak", "of M", ""}};
   for (const Choice& c : choices)
-    rows.push_back({std::string(c.algorithm->name), c.by,
-                    std::to_string(c.blocks.rows) + " × " + std::to_string(c.blocks.columns),
-                    bytes_text(c.bytes_moved), bytes_text(c.peak_sram_bytes),
+    rows.push_back({std::string(c.algorithm->name), c.by, text_of(c.blocks),
+                    short_bytes(c.bytes_moved), short_bytes(c.peak_sram_bytes),
                     ratio(c.peak_sram_bytes, sram),
                     c.peak_sram_bytes <= sram ? "fits" : "too large"});
   return table(rows);
@@ -98,8 +90,8 @@ std::string paper_in_words(const std::vector<io::ResidentTile>& tiles, const Cho
       std::string(paper.algorithm->name) + " holds:\n\n";
   std::vector<std::vector<std::string>> rows = {{"tile", "rows × columns", "bytes", "of M"}};
   for (const io::ResidentTile& t : tiles)
-    rows.push_back({t.name, std::to_string(t.rows) + " × " + std::to_string(t.columns),
-                    std::to_string(t.bytes), ratio(t.bytes, sram)});
+    rows.push_back(
+        {t.name, text_of({t.rows, t.columns}), std::to_string(t.bytes), ratio(t.bytes, sram)});
   rows.push_back(
       {"all", "", std::to_string(paper.peak_sram_bytes), ratio(paper.peak_sram_bytes, sram)});
   return text + table(rows) +
@@ -148,9 +140,8 @@ void blocks(const Question& q) {
     return;
   }
   std::cout << "M = " << sram << " bytes of SRAM, " << sram / bytes_of(dtype_of(q.problem.dtype))
-            << " elements in " << q.problem.dtype << ".\nN = " << q.problem.n
-            << ", d = " << q.problem.d << (q.problem.causal ? ", causal" : "")
-            << "; bytes moved are from closed forms.\n\n"
+            << " elements in " << q.problem.dtype << ".\n"
+            << q.problem.text() << "; bytes moved are from closed forms.\n\n"
             << table_of(choices, sram);
   if (!tiles.empty()) std::cout << paper_in_words(tiles, *paper, sram);
 }

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 
 namespace flashbook {
@@ -106,19 +106,13 @@ std::vector<Crossing> crossings_of(const Question& q) {
   return found;
 }
 
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return std::isnan(value) ? "–" : text;
-}
-
 std::string crossings_in_words(const Question& q, const std::vector<Crossing>& crossings) {
   std::vector<std::vector<std::string>> rows = {
       {"moves fewer elements", "first at M/d²", "always from", "M there"}};
   for (const auto& [statement, key, turn] : crossings) {
     if (turn)
-      rows.push_back({statement, digits(q.in_d2(turn->first)), digits(q.in_d2(turn->always)),
-                      std::to_string(turn->always)});
+      rows.push_back({statement, short_number(q.in_d2(turn->first)),
+                      short_number(q.in_d2(turn->always)), std::to_string(turn->always)});
     else
       rows.push_back({statement, "–", "–", "–"});
   }
@@ -132,7 +126,7 @@ std::string against_standard(const Question& q) {
     text += std::string("  ") + name + " moves less than standard_forward ";
     text += turn ? "from " + std::string(block) + " = " + std::to_string(turn->always) + " on"
                  : "at every " + std::string(block) + " or at none";
-    text += "\n    (for large N above " + digits(edge) + ")\n";
+    text += "\n    (for large N above " + short_number(edge) + ")\n";
   };
   line("fa1_forward", "B_c", .75 * static_cast<double>(q.d));
   line("fa2_forward", "B_r", .5 * static_cast<double>(q.d));
@@ -143,7 +137,7 @@ std::string against_standard(const Question& q) {
 std::string coefficients(const Question& q) {
   const Index m = 4 * q.d * q.d;
   const auto in_units = [&](double elements) {
-    return digits(elements / io::flash_order(q.shape(m)));
+    return short_number(elements / io::flash_order(q.shape(m)));
   };
   const auto moved = [&](const char* name, const io::Blocks& blocks) {
     return in_units(
@@ -171,8 +165,9 @@ std::string table_of(const Question& q, const std::vector<Curve>& curves) {
   const std::vector<Index> sizes = sram_sizes(q);
   for (std::size_t c = 6; c < curves.size(); ++c) rows[0].push_back(c == 6 ? "FA1 *" : "FA2 *");
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    rows.push_back({digits(q.in_d2(sizes[i])), std::to_string(sizes[i])});
-    for (const Curve& curve : curves) rows.back().push_back(digits(q.in_n2(curve.elements[i])));
+    rows.push_back({short_number(q.in_d2(sizes[i])), std::to_string(sizes[i])});
+    for (const Curve& curve : curves)
+      rows.back().push_back(short_number(q.in_n2(curve.elements[i])));
   }
   return table(rows);
 }

@@ -9,6 +9,7 @@
 #include "walkthrough/commands/sim/output_options.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -125,7 +126,7 @@ Records records_of(const std::vector<Row>& rows) {
 // ---- for people
 
 std::string paper(const std::optional<double>& value, std::string (*text)(double)) {
-  return value ? text(*value) : "-";
+  return value ? text(*value) : "–";
 }
 
 std::string left_table(const std::vector<Row>& rows) {
@@ -133,7 +134,7 @@ std::string left_table(const std::vector<Row>& rows) {
       {"forward + backward", "ours", "by", "paper", "paper's ms"}};
   for (const Row& row : rows)
     if (row.panel == "left")
-      cells.push_back({row.name, short_bytes(static_cast<double>(row.bytes())), row.source,
+      cells.push_back({row.name, short_bytes(row.bytes()), row.source,
                        paper(row.paper_bytes, short_bytes), paper(row.paper_ms, short_number)});
   return table(cells);
 }
@@ -142,7 +143,7 @@ std::string middle_table(const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells = {{"block size B_c", "ours", "by", "read off"}};
   for (const Row& row : rows)
     if (row.panel == "middle")
-      cells.push_back({row.b_c.dump(), short_bytes(static_cast<double>(row.bytes())), row.source,
+      cells.push_back({row.b_c.dump(), short_bytes(row.bytes()), row.source,
                        paper(row.paper_bytes, short_bytes)});
   return table(cells);
 }
@@ -160,7 +161,7 @@ std::string passes_table() {
   for (const io::EagerPass& pass : io::eager_passes()) {
     const Index bytes = heads * (pass.bytes_read(N, d) + pass.bytes_written(N, d));
     cells.push_back({std::string(pass.name), std::string(pass.formula), tensors(pass, false),
-                     tensors(pass, true), short_bytes(static_cast<double>(bytes))});
+                     tensors(pass, true), short_bytes(bytes)});
   }
   return table(cells);
 }

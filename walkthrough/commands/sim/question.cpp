@@ -85,6 +85,15 @@ AttentionProblem ProblemOptions::problem() const {
   return AttentionProblem(p);
 }
 
+std::string ProblemOptions::text(std::string_view left_out) const {
+  std::string sizes;
+  if (left_out != "n") sizes += "N = " + std::to_string(n) + ", ";
+  if (left_out != "d") sizes += "d = " + std::to_string(d) + ", ";
+  if (batch != 1) sizes += "B = " + std::to_string(batch) + ", ";
+  if (heads != 1) sizes += "H = " + std::to_string(heads) + ", ";
+  return sizes + dtype + (causal ? ", causal" : "");
+}
+
 // ---- the schedule
 
 void ScheduleOptions::add_to(CLI::App& verb, const std::string& otherwise) {

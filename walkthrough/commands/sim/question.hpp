@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/io/algorithms.hpp"
@@ -30,6 +31,9 @@ struct ProblemOptions {
   /// --n, --d, --batch, --heads, --dtype, --causal. `required`: N and d have no default.
   void add_to(CLI::App& verb, bool required);
   AttentionProblem problem() const;
+  /// "N = 1024, d = 64, fp32, causal", with B and H where they are not 1; without the size that
+  /// `left_out` names ("n" or "d").
+  std::string text(std::string_view left_out = "") const;
 };
 
 /// How a run goes about it.

@@ -1,12 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/commands/sim/sweep_points.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 
 namespace flashbook {
 namespace {
@@ -14,16 +14,6 @@ namespace {
 using namespace sim;
 using Algorithms = std::vector<const io::Algorithm*>;
 using Json = nlohmann::ordered_json;
-
-std::string fixed(double value, int decimals) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text == std::string("-0.00") ? "0.00" : text;
-}
-
-std::string tile(const io::Blocks& blocks) {
-  return std::to_string(blocks.rows) + " × " + std::to_string(blocks.columns);
-}
 
 const Measured* find(const std::vector<Measured>& all, Index value, const io::Algorithm& a) {
   for (const Measured& m : all)
@@ -62,10 +52,9 @@ std::string table_of(const SweepQuestion& q, const Algorithms& algorithms,
     };
     const auto blocks = [&](const io::Algorithm& a) -> std::string {
       const Measured* m = find(all, value, a);
-      return m == nullptr ? "" : tile(m->blocks);
+      return m == nullptr ? "" : text_of(m->blocks);
     };
-    const std::string first =
-        q.over == "m" ? short_bytes(static_cast<double>(value)) : std::to_string(value);
+    const std::string first = q.over == "m" ? short_bytes(value) : std::to_string(value);
     rows.push_back(cells(first, bytes, blocks));
   }
   return table(rows);
@@ -80,19 +69,12 @@ std::string slope_in_words(const SweepQuestion& q, const std::optional<io::Power
     return "none: no " + std::to_string(io::fewest_samples) + " neighbouring points on a line";
   return "∝ " + axis.symbol + "^" + fixed(law->exponent, 2) + "  " + value(law->first) + " … " +
          value(law->last) + ", " + std::to_string(law->samples) + " points within " +
-         fixed(100 * law->residual, 1) + " %";
+         percent(law->residual);
 }
 
 std::string setting(const SweepQuestion& q) {
-  const ProblemOptions& p = q.problem;
-  std::string text = "Bytes moved between HBM and SRAM";
-  if (q.over != "n") text += ", N = " + std::to_string(p.n);
-  if (q.over != "d") text += ", d = " + std::to_string(p.d);
-  if (p.batch != 1) text += ", B = " + std::to_string(p.batch);
-  if (p.heads != 1) text += ", H = " + std::to_string(p.heads);
-  text += ", " + p.dtype + (p.causal ? ", causal" : "");
-  if (q.schedule.sram_bytes)
-    text += ", M = " + short_bytes(static_cast<double>(*q.schedule.sram_bytes));
+  std::string text = "Bytes moved between HBM and SRAM, " + q.problem.text(q.over);
+  if (q.schedule.sram_bytes) text += ", M = " + short_bytes(*q.schedule.sram_bytes);
   return text;
 }
 

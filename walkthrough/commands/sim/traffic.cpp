@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +10,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/traffic_run.hpp"
 
 namespace flashbook {
@@ -85,12 +84,6 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const io::Sch
   std::cout << out.dump(2) << "\n";
 }
 
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
 /// Traffic per query head, a tensor a row.
 std::string traffic_table(const Report& r) {
   const auto row = [&](const std::string& name, Index reads, Index writes,
@@ -108,19 +101,11 @@ std::string traffic_table(const Report& r) {
   return table(rows);
 }
 
-std::string in_bytes(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
-}
-
 void print_table(const Question& q, const io::Algorithm& algorithm, const io::Schedule& schedule,
                  const Report& r) {
   const Index heads = r.query_heads;
-  const ProblemOptions& p = q.problem;
-  std::cout << algorithm.name << ": " << algorithm.title << "\n"
-            << "N = " << p.n << ", d = " << p.d << ", B = " << p.batch << ", H = " << p.heads
-            << ", " << p.dtype << (p.causal ? ", causal" : "");
-  if (algorithm.takes.blocks)
-    std::cout << ", tiles of S " << schedule.blocks.rows << " x " << schedule.blocks.columns;
+  std::cout << algorithm.name << ": " << algorithm.title << "\n" << q.problem.text();
+  if (algorithm.takes.blocks) std::cout << ", tiles of S " << text_of(schedule.blocks);
   if (algorithm.takes.splits) std::cout << ", " << schedule.splits << " splits";
   if (r.includes_init) std::cout << ", clearing counted";
   std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
@@ -128,15 +113,15 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const io::Sc
 
   const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
   const double least = least_elements(q, algorithm, r);
-  std::cout << "\n  bytes, whole problem   read " << in_bytes(r.bytes_read()) << ", written "
-            << in_bytes(r.bytes_written()) << "\n  at least               "
+  std::cout << "\n  bytes, whole problem   read " << short_bytes(r.bytes_read()) << ", written "
+            << short_bytes(r.bytes_written()) << "\n  at least               "
             << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
-            << digits(moved / least) << " times that\n";
+            << short_number(moved / least) << " times that\n";
   if (algorithm.takes.blocks)
     std::cout << "  tiles of S computed    " << r.visited_tiles / heads << " per query head\n";
-  std::cout << "  FLOPs of the products  " << r.flops_executed << " executed, " << r.flops_nominal
-            << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
-            << r.peak_sram_bytes << " bytes)\n";
+  std::cout << "  FLOPs of the products  " << short_flops(r.flops_executed) << " executed, "
+            << short_flops(r.flops_nominal) << " nominal\n  peak SRAM of a worker  "
+            << short_bytes(r.peak_sram_bytes) << " (" << r.peak_sram_bytes << " bytes)\n";
 }
 
 void traffic(const Question& q) {
