@@ -7,6 +7,7 @@
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/commands/sim/output_options.hpp"
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
@@ -25,17 +26,17 @@ struct Question {
   std::string algorithm;
   ProblemOptions problem;
   ScheduleOptions schedule;
-  bool analytic = false, json = false;
+  bool analytic = false;
+  OutputOptions output;
 };
 
 /// Elements a head that must move: for a dense forward pass also what its SRAM enforces.
 double least_elements(const Question& q, const io::Algorithm& algorithm, const Report& report) {
-  const double n = static_cast<double>(q.problem.n), d = static_cast<double>(q.problem.d);
-  if (algorithm.backward) return 8 * n * d;  // Q, K, V, O, dO in; dQ, dK, dV out
-  if (q.problem.causal) return 4 * n * d;
   const Index sram = q.schedule.sram_bytes.value_or(report.peak_sram_bytes);
-  const double m = static_cast<double>(sram / bytes_of(dtype_of(q.problem.dtype)));
-  return io::forward_lower_bound({n, d, m});
+  const io::Shape shape = {static_cast<double>(q.problem.n), static_cast<double>(q.problem.d),
+                           static_cast<double>(sram / bytes_of(dtype_of(q.problem.dtype)))};
+  if (algorithm.backward || q.problem.causal) return io::compulsory(shape, algorithm.backward);
+  return io::forward_lower_bound(shape);
 }
 
 Json tensors_json(const Report& r) {
@@ -84,6 +85,17 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const io::Sch
   std::cout << out.dump(2) << "\n";
 }
 
+/// Elements per query head, a tensor a row.
+Records records_of(const Report& r) {
+  Records records = {
+      {"tensor", "kind", "element_bytes", "reads", "writes", "atomic_updates", "source"}, {}};
+  for (const io::TensorTraffic& t : r.tensors)
+    records.rows.push_back({t.name, name(t.kind), t.element_bytes, t.counts.reads / r.query_heads,
+                            t.counts.writes / r.query_heads,
+                            t.counts.atomic_updates / r.query_heads, source_of(r)});
+  return records;
+}
+
 /// Traffic per query head, a tensor a row.
 std::string traffic_table(const Report& r) {
   const auto row = [&](const std::string& name, Index reads, Index writes,
@@ -128,6 +140,7 @@ void traffic(const Question& q) {
   const io::Algorithm& algorithm = io::find_algorithm(q.algorithm);
   const AttentionProblem problem = q.problem.problem();
   const io::Schedule schedule = q.schedule.schedule(algorithm, problem);
+  q.output.check();
   Report report = closed_form(algorithm, problem, schedule);
   if (!q.analytic) {
     check_executable(problem, report);
@@ -135,7 +148,8 @@ void traffic(const Question& q) {
     options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
     report = run_on_random(algorithm, problem, options);
   }
-  if (q.json)
+  q.output.write(records_of(report));
+  if (q.output.json)
     print_json(q, algorithm, schedule, report);
   else
     print_table(q, algorithm, schedule, report);
@@ -150,7 +164,7 @@ void add_sim_traffic(CLI::App& sim) {
   q->problem.add_to(*verb, true);
   q->schedule.add_to(*verb);
   verb->add_flag("--analytic", q->analytic, "from closed forms: any N at once, the same integers");
-  verb->add_flag("--json", q->json, "for programs");
+  q->output.add_to(*verb, false);
   verb->callback([q] { traffic(*q); });
 }
 
