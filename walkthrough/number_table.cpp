@@ -1,7 +1,8 @@
 #include "walkthrough/number_table.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "walkthrough/numbers.hpp"
 
 namespace flashbook {
 namespace {
@@ -28,12 +29,6 @@ std::string right(const std::string& text, std::size_t width) {
 
 std::string left(const std::string& text, std::size_t width) {
   return std::string(text).append(spaces(text, width));
-}
-
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
 }
 
 /// The lines of one matrix, its name above, all of one width.

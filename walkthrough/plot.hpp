@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "walkthrough/numbers.hpp"
+
 namespace flashbook {
 
 struct Point {
@@ -14,17 +16,6 @@ struct Series {
   std::string name;
   std::vector<Point> points;  ///< joined in their order
 };
-
-/// "512", "4k", "1M" (powers of 1024).
-std::string short_count(double value);
-/// "820 B", "4.19 MB", "1.2 GB" (powers of 1000).
-std::string short_bytes(double bytes);
-/// "41.9 PFLOP" (powers of 1000).
-std::string short_flops(double flops);
-/// "80.4 us", "1.76 ms", "134 s".
-std::string short_seconds(double seconds);
-/// At most three significant digits; without an exponent below 10⁶.
-std::string short_number(double value);
 
 enum class Scale { linear, log2, log10 };
 

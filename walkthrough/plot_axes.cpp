@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 namespace flashbook {
@@ -65,43 +64,6 @@ Axes axes_of(const Plot& plot) {
       most_y = std::max(most_y, point.y);
     }
   return {AxisMap(plot.x, least_x, most_x), AxisMap(plot.y, least_y, most_y)};
-}
-
-namespace {
-
-std::string with_suffix(double value, double base, double limit,
-                        const std::vector<const char*>& suffixes) {
-  std::size_t power = 0;
-  for (; value >= limit && power + 1 < suffixes.size(); ++power) value /= base;
-  return short_number(value) + suffixes[power];
-}
-
-}  // namespace
-
-std::string short_number(double value) {
-  char text[32];
-  const double digits = std::pow(10, std::floor(std::log10(std::abs(value))) - 2);
-  const bool is_long = std::abs(value) >= 999.5 && std::abs(value) < 1e6;
-  std::snprintf(text, sizeof text, is_long ? "%.0f" : "%.3g",
-                is_long ? std::round(value / digits) * digits : value);
-  return text;
-}
-
-std::string short_count(double value) {
-  return with_suffix(value, 1024, 1024, {"", "k", "M", "G"});
-}
-
-std::string short_bytes(double bytes) {
-  return with_suffix(bytes, 1000, 999.5, {" B", " kB", " MB", " GB", " TB", " PB"});
-}
-
-std::string short_flops(double flops) {
-  return with_suffix(flops, 1000, 999.5,
-                     {" FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP", " PFLOP", " EFLOP"});
-}
-
-std::string short_seconds(double seconds) {
-  return with_suffix(1e9 * seconds, 1000, 999.5, {" ns", " us", " ms", " s"});
 }
 
 }  // namespace flashbook

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu_reference/error.hpp"
+
 namespace flashbook::io {
 
 double compulsory(const Shape& s, bool backward) {
@@ -14,16 +16,8 @@ double forward_lower_bound(const Shape& s) {
   return std::max(compulsory(s, false), s.n * s.n * s.d * s.d / (s.m + 4 * s.d * s.d) - s.m);
 }
 
-double standard_order(const Shape& s) {
-  return s.n * s.d + s.n * s.n;
-}
-
 double flash_order(const Shape& s) {
   return s.n * s.n * s.d * s.d / s.m;
-}
-
-double optimal_forward_order(const Shape& s) {
-  return std::min(s.n * s.n * s.d / std::sqrt(s.m), flash_order(s));
 }
 
 double optimal_backward_order(const Shape& s) {
@@ -55,6 +49,16 @@ double square_tiling_undivided(const Shape& s) {
   const double B = side_of_squares(s);
   if (B < 1) return std::numeric_limits<double>::infinity();
   return 3 * s.n * s.n + 4 * s.n * s.n * s.d / B + s.n * s.d;
+}
+
+void check_countable(const std::string& argument, Index n, Index d, double heads) {
+  // FA1's backward pass in 1 × 1 tiles: Q, O, dO, dQ, m and l in, dQ out, 4 bytes each.
+  const double bytes_a_pair = 4 * (5 * static_cast<double>(d) + 2);
+  const double pairs = static_cast<double>(n) * static_cast<double>(n) * heads;
+  if (bytes_a_pair * pairs > 0x1p62)
+    throw InputError(
+        argument + " is " + std::to_string(n) + ": with d = " + std::to_string(d) +
+        " and all heads of all sequences its counts may pass 2^62; pass smaller sizes");
 }
 
 }  // namespace flashbook::io

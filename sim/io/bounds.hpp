@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+
+#include "sim/io/mask.hpp"
+
 namespace flashbook::io {
 
 /// What any algorithm must move, and how what is known grows. Elements of one head with
@@ -16,12 +20,8 @@ double compulsory(const Shape& shape, bool backward);
 /// Saha and Ye (arXiv 2402.07443), Lemma 3.3, with Hong and Kung's argument.
 double forward_lower_bound(const Shape& shape);
 
-/// Θ(Nd + N²): FA1 (arXiv 2205.14135), Theorem 2.
-double standard_order(const Shape& shape);
-/// Θ(N²d²/M), for d ≤ M ≤ Nd: FA1, Theorem 2 (forward) and 5 (backward).
+/// Θ(N²d²/M), for d ≤ M ≤ Nd: FA1 (arXiv 2205.14135), Theorem 2 (forward) and 5 (backward).
 double flash_order(const Shape& shape);
-/// Θ(min(N²d/√M, N²d²/M)): the optimum, Saha and Ye, Theorem 3.1. The two cross at M = d².
-double optimal_forward_order(const Shape& shape);
 /// Θ(min((N²d² + Nd³)/M, (N²d + Nd²)/√M)): backward, arXiv 2410.09397.
 double optimal_backward_order(const Shape& shape);
 
@@ -31,5 +31,10 @@ double square_tiling(const Shape& shape);
 /// The same where B divides N and d, or as if it did: 3N² + 4N²d/B + Nd. A tile that d cuts short
 /// costs as much as a whole one, so that the count above lies up to N²(⌈d/B⌉ − d/B) higher.
 double square_tiling_undivided(const Shape& shape);
+
+/// Counts are 64-bit integers, and bytes in the smallest tiles the largest of them. Throws
+/// InputError that names `argument`, which gave n, if they may pass 2^62 for `heads` heads in all
+/// of n tokens and d channels.
+void check_countable(const std::string& argument, Index n, Index d, double heads);
 
 }  // namespace flashbook::io

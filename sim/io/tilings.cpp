@@ -72,12 +72,15 @@ std::optional<Turn> crosses_square_tiling(const Algorithm& algorithm, Index n, I
   return turn_of(d, 4 * d * d, moves_less);
 }
 
+bool moves_less_than_standard(const Algorithm& algorithm, Index n, Index d, Index block) {
+  const Blocks blocks = algorithm.streams.keys ? Blocks{block, 1} : Blocks{1, block};
+  return matrix_elements(algorithm, n, d, blocks) <
+         matrix_elements(find_algorithm("standard_forward"), n, d, {1, 1});
+}
+
 std::optional<Turn> beats_standard(const Algorithm& algorithm, Index n, Index d) {
-  const Index standard = matrix_elements(find_algorithm("standard_forward"), n, d, {1, 1});
-  return turn_of(1, std::min(n, 4 * d), [&](Index block) {
-    const Blocks blocks = algorithm.streams.keys ? Blocks{block, 1} : Blocks{1, block};
-    return matrix_elements(algorithm, n, d, blocks) < standard;
-  });
+  return turn_of(1, std::min(n, 4 * d),
+                 [&](Index block) { return moves_less_than_standard(algorithm, n, d, block); });
 }
 
 }  // namespace flashbook::io

@@ -46,10 +46,12 @@ using SquareTiling = double (*)(const Shape&);
 std::optional<Turn> crosses_square_tiling(const Algorithm& algorithm, Index n, Index d,
                                           SquareTiling square_tiling);
 
-/// The B_c (FA1, whose queries stream past the keys) or B_r (FA2, whose keys stream) from which an
-/// algorithm moves fewer elements of matrices than standard_forward; the other block is 1.
-/// For large N that is B_c > 3d/4 and B_r > d/2; where 3d/4 or d/2 is whole, the terms in Nd
-/// decide in the block's favour.
+/// Whether an algorithm moves fewer elements of matrices than standard_forward with this B_c (FA1,
+/// whose queries stream past the keys) or B_r (FA2, whose keys stream); the other block is 1.
+bool moves_less_than_standard(const Algorithm& algorithm, Index n, Index d, Index block);
+
+/// The block from which on it does, up to 4d. For large N that is B_c > 3d/4 and B_r > d/2; where
+/// 3d/4 or d/2 is whole, the terms in Nd decide in the block's favour.
 std::optional<Turn> beats_standard(const Algorithm& algorithm, Index n, Index d);
 
 }  // namespace flashbook::io

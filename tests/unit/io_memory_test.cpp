@@ -310,8 +310,6 @@ TEST_CASE("bounds") {
   const double n = 4096, d = 64;
   CHECK(forward_lower_bound({n, d, 1e9}) == 4 * n * d);
   CHECK(forward_lower_bound({n, d, d * d}) == doctest::Approx(n * n / 5 - d * d));
-  // At M = d² both branches of the optimum are N².
-  CHECK(optimal_forward_order({n, d, d * d}) == doctest::Approx(n * n));
   CHECK(flash_order({n, d, d * d}) == doctest::Approx(n * n));
   CHECK(square_tiling({n, d, 3}) == infinity);
   // No blocks of the FA2 forward move less than the bound allows.

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/unit/command_line.hpp"
 
@@ -48,7 +50,7 @@ TEST_CASE("sim sweep: flash traffic is proportional to 1/M, standard's to nothin
   const auto out = answer(
       "sweep --over m --from 16384 --to 16777216 --n 1000000 --points 11 "
       "--algorithm fa1_forward,fa2_forward,standard_forward");
-  CHECK(out["points"].size() == 33);
+  CHECK(out["rows"].size() == 33);
   for (const std::size_t flash : {0, 1}) {
     const auto& law = out["slopes"][flash];
     CHECK(law["exponent"].get<double>() == doctest::Approx(-1).epsilon(.02));
@@ -72,16 +74,57 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("sim sweep: no slope is stated where the points are on no line, or move too little") {
-  const auto too_few = answer("sweep --over n --from 65536 --to 262144 --sram 65536 --analytic");
-  for (const auto& law : too_few["slopes"]) CHECK(law["exponent"].is_null());
+TEST_CASE("sim sweep: where no slope is stated, it says which of three reasons is the cause") {
+  const auto why = [](const std::string& arguments) {
+    const auto slope = answer("sweep --algorithm fa2_forward --analytic " + arguments)["slopes"][0];
+    CHECK(slope["exponent"].is_null());
+    return slope["why_none"].get<std::string>();
+  };
+  CHECK(why("--over n --from 65536 --to 262144 --sram 65536") ==
+        "4 points must move so much, not 3");
   // With a tile as long as N everything is read once: the compulsory traffic.
-  const auto compulsory = answer(
-      "sweep --over br --from 1024 --to 16384 --n 1024 --bc 64 --algorithm fa2_forward --analytic");
-  CHECK(compulsory["slopes"][0]["exponent"].is_null());
-  const Run run = Scratch().flashbook(
-      "sim sweep --over br --from 1024 --to 16384 --n 1024 --algorithm fa2_forward --analytic");
-  CHECK(run.out.find("none: no 4 neighbouring points") != std::string::npos);
+  CHECK(why("--over br --from 1024 --to 16384 --n 1024 --bc 64") ==
+        "4 points must move so much, not 0");
+  CHECK(why("--over n --from 65536 --to 131072 --points 6 --sram 65536") ==
+        "what moves so much spans less than a factor of 4");
+  // d² is not to be seen where the few rows that fit are ever fewer.
+  CHECK(why("--over d --from 64 --to 512 --n 65536 --sram 16384") ==
+        "no 4 neighbours over a factor of 4 on a line");
+  const auto law = answer("sweep --over n --from 16384 --to 1048576 --sram 65536")["slopes"][1];
+  CHECK(law["why_none"].is_null());
+}
+
+TEST_CASE("sim sweep: a bound is stated of dense forward runs that hold no more than M") {
+  const auto bounds = [](const std::string& arguments) {
+    std::vector<bool> stated;
+    const auto out = answer("sweep --analytic " + arguments);
+    for (const auto& row : out["rows"]) {
+      stated.push_back(!row["bound_bytes"].is_null());
+      if (stated.back())
+        CHECK(row["bytes_read"].get<double>() + row["bytes_written"].get<double>() >=
+              row["bound_bytes"].get<double>());
+    }
+    return stated;
+  };
+  const std::string over_m = "--over m --from 65536 --to 262144 --points 2 --algorithm ";
+  CHECK(bounds(over_m + "fa1_forward") == std::vector<bool>{true, true});
+  CHECK(bounds(over_m + "fa1_forward --causal") == std::vector<bool>{false, false});
+  CHECK(bounds(over_m + "three_kernel_backward") == std::vector<bool>{false, false});
+  CHECK(bounds("--over n --from 256 --to 512 --points 2 --algorithm fa1_forward") ==
+        std::vector<bool>{false, false});
+  // The paper's blocks, at M = 4d² elements and at 16d²: they fit the second only.
+  CHECK(bounds(over_m + "fa1_forward --blocks paper") == std::vector<bool>{false, true});
+}
+
+TEST_CASE("sim sweep: flags that no algorithm named reads are refused") {
+  const std::string sweep = "sweep --over n --from 64 --to 512 ";
+  check_refused(sweep + "--splits 7 --algorithm fa2_forward", "--splits");
+  check_refused(sweep + "--includes-init --algorithm fa2_forward", "--includes-init");
+  check_refused(sweep + "--sram 65536 --algorithm standard_forward", "--sram");
+  check_refused("sweep --over m --from 4096 --to 65536 --blocks paper --algorithm standard_forward",
+                "--sram");
+  const auto mixed = answer(sweep + "--splits 7 --algorithm fa2_forward,split_kv_decode");
+  CHECK(mixed["rows"].size() == 8);
 }
 
 TEST_CASE("sim sweep: small points are executed, large ones closed forms, with the same integers") {
@@ -89,10 +132,10 @@ TEST_CASE("sim sweep: small points are executed, large ones closed forms, with t
       "sweep --over n --from 64 --to 65536 --points 6 --sram 20000 --algorithm "
       "fa1_forward,fa2_forward";
   auto executed = answer(arguments), formula = answer(arguments + " --analytic");
-  CHECK(executed["points"].front()["source"] == "executed");
-  CHECK(executed["points"].back()["source"] == "closed form");
+  CHECK(executed["rows"].front()["source"] == "executed");
+  CHECK(executed["rows"].back()["source"] == "closed form");
   for (auto* out : {&executed, &formula})
-    for (auto& point : (*out)["points"]) {
+    for (auto& point : (*out)["rows"]) {
       CHECK((out == &executed || point["source"] == "closed form"));
       point.erase("source");
     }
@@ -103,17 +146,17 @@ TEST_CASE("sim sweep: every axis; the swept block is the one that varies") {
   for (const std::string over : {"n", "d", "m", "br", "bc"}) {
     const auto out =
         answer("sweep --from 1100 --to 4400 --points 3 --algorithm fa2_forward --over " + over);
-    REQUIRE(out["points"].size() == 3);
-    for (const auto& point : out["points"])
+    REQUIRE(out["rows"].size() == 3);
+    for (const auto& point : out["rows"])
       if (over == "br" || over == "bc")  // no more than the 1024 rows or keys there are
         CHECK(point[over].get<int>() == std::min(point["value"].get<int>(), 1024));
   }
   const auto paper = answer(
       "sweep --over m --from 16384 --to 131072 --n 4096 --blocks paper --algorithm fa1_forward");
-  for (const auto& point : paper["points"])
+  for (const auto& point : paper["rows"])
     CHECK(point["bc"].get<int>() == (point["value"].get<int>() / 4 + 255) / 256);
-  CHECK(paper["points"][2]["value"] == 65536);  // 4d² elements: 1.25 M, m and l
-  CHECK(paper["points"][2]["peak_sram_bytes"] == 65536 * 5 / 4 + 2 * 4 * 64);
+  CHECK(paper["rows"][2]["value"] == 65536);  // 4d² elements: 1.25 M, m and l
+  CHECK(paper["rows"][2]["peak_sram_bytes"] == 65536 * 5 / 4 + 2 * 4 * 64);
 }
 
 TEST_CASE("sim sweep, bound and blocks: at most 80 columns, a CSV, and a picture") {
@@ -136,14 +179,14 @@ TEST_CASE("sim sweep, bound and blocks: at most 80 columns, a CSV, and a picture
 }
 
 TEST_CASE(
-    "sim bound: crossings near 0.24 d² and 0.41 d² at d = 128, and no tiling below the bound") {
+    "sim bound: crossings at 0.221 d² and 0.392 d² at d = 128, and no tiling below the bound") {
   const auto out = answer("bound --d 128");
   const auto& crossings = out["crossings"];
-  CHECK(crossings["fa2_forward_square_tiling_undivided"]["always_m_over_d2"].get<double>() ==
-        doctest::Approx(.24).epsilon(.02));
-  CHECK(crossings["fa1_forward_square_tiling_undivided"]["first_m_over_d2"].get<double>() ==
-        doctest::Approx(.41).epsilon(.01));
-  for (const auto& point : out["points"])
+  CHECK(crossings["fa2_forward_square_tiling"]["first_m_over_d2"].get<double>() ==
+        doctest::Approx(.221).epsilon(.003));
+  CHECK(crossings["fa1_forward_square_tiling"]["first_m_over_d2"].get<double>() ==
+        doctest::Approx(.392).epsilon(.003));
+  for (const auto& point : out["rows"])
     for (const char* key : {"square_tiling", "fa1_forward", "fa2_forward"})
       if (!point[key].is_null())
         CHECK(point[key].get<double>() >= point["lower_bound"].get<double>());
@@ -151,6 +194,11 @@ TEST_CASE(
   CHECK(run.out.find("FA1 moves 12.3 with") !=
         std::string::npos);  // 12.25, and at N = 2^20 a little more
   CHECK(run.out.find("from B_r = 32 on") != std::string::npos);
+  const Run one_channel = Scratch().flashbook("sim bound --d 1");
+  CHECK(one_channel.out.find("with B_c = 1 already") != std::string::npos);
+  const Run few_tokens = Scratch().flashbook("sim bound --n 8");
+  CHECK(few_tokens.out.find("no less than standard_forward even with B_c = 8") !=
+        std::string::npos);
 }
 
 TEST_CASE("sim blocks: the best fit; the paper's at M = 4d² are 1.25 M, and fit from 8d² on") {
@@ -161,14 +209,18 @@ TEST_CASE("sim blocks: the best fit; the paper's at M = 4d² are 1.25 M, and fit
     if (tile["tile"] != "m" && tile["tile"] != "l") kvqos += tile["bytes"].get<int>();
   CHECK(out["paper_tiles"].size() == 7);
   CHECK(kvqos == 65536 * 5 / 4);
-  for (const auto& choice : out["choices"]) CHECK(choice["fits"] == (choice["blocks"] == "best"));
-  CHECK(out["choices"][1]["peak_sram_bytes"] == kvqos + 2 * 4 * 64);
+  for (const auto& choice : out["rows"]) CHECK(choice["fits"] == (choice["blocks"] == "best"));
+  CHECK(out["rows"][1]["peak_sram_bytes"] == kvqos + 2 * 4 * 64);
   // B_c = 130 is the first with room for m and l too: 8d² elements and 512 more.
   const auto fits = answer("blocks --m 33280 --algorithm fa1_forward");
-  CHECK(fits["choices"][1]["fits"] == true);
+  CHECK(fits["rows"][1]["fits"] == true);
   const auto fp16 = answer("blocks --m 16384 --dtype fp16 --algorithm fa1_forward");
   CHECK(fp16["sram_bytes"] == 32768);
-  CHECK(fp16["choices"][1]["br"] == 64);
+  CHECK(fp16["rows"][1]["br"] == 64);
+  const Run why = Scratch().flashbook("sim blocks --m 65536 --dtype fp16 --algorithm fa1_forward");
+  CHECK(width(why.out) <= 80);
+  CHECK(why.out.find("others 0.504 M") != std::string::npos);
+  CHECK(why.out.find("more: O_partial, m, l, S") != std::string::npos);
 }
 
 TEST_CASE("sim traffic: --blocks paper runs where it fits, and else says what does not") {

@@ -87,5 +87,8 @@ TEST_CASE("sim traffic: bad input is refused in one sentence") {
   check_refused("--algorithm fa2_forward --n 8 --d 8 --dtype fp8", "--dtype");
   check_refused("--algorithm standard_forward --n 8 --d 8 --br 4 --bc 4", "--br");
   check_refused("--algorithm fa2_forward --n 1000000 --d 64", "--analytic");
+  check_refused("--algorithm fa2_forward --n 16384 --d 64 --br 1 --bc 1", "the tiles");
+  check_refused("--algorithm fa2_forward --n 8 --d 8 --sram 1125899906842625", "--sram");
+  check_refused("--algorithm fa2_forward --n 8 --d 8 --csv no/such/folder.csv", "--csv");
   check_refused("--algorithm fa2_forward --n 4000000000000 --d 64 --analytic", "--n");
 }

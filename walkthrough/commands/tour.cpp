@@ -1,7 +1,6 @@
 #include "walkthrough/tour/tour.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -13,12 +12,6 @@ namespace tour {
 
 void print_heading(const std::string& text) {
   std::cout << "\n== " << text << " ==\n\n";
-}
-
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
 }
 
 }  // namespace tour

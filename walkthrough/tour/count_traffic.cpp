@@ -3,6 +3,7 @@
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/output_file.hpp"
 #include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"

@@ -3,6 +3,7 @@
 #include "sim/io/algorithms.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/tour/tour.hpp"
 #include "walkthrough/traffic_run.hpp"
 

@@ -29,6 +29,5 @@ std::vector<RealLayer> load_layers(const std::filesystem::path& folder);
 bool verify_real_tensors(const std::vector<RealLayer>& layers);
 
 void print_heading(const std::string& text);
-std::string fixed(double value, int decimals);
 
 }  // namespace flashbook::tour

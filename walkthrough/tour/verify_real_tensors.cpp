@@ -5,6 +5,7 @@
 #include "tests/conformance/suite.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/tour/tour.hpp"
 

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -10,7 +9,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 
 namespace flashbook {
@@ -32,8 +31,7 @@ Index sram_of(const Question& q) {
     throw InputError("--sram and --m both say how large the SRAM is: pass one of them");
   const std::string flag = q.sram_bytes ? "--sram" : "--m";
   const Index given = q.sram_bytes.value_or(q.elements.value_or(0));
-  check_positive(flag, given);
-  if (given > Index{1} << 50) refuse(flag, std::to_string(given), "pass at most 2^50");
+  check_sram(flag, given);
   return q.sram_bytes ? given : given * bytes_of(dtype_of(q.problem.dtype));
 }
 
@@ -68,46 +66,53 @@ std::vector<Choice> choices_of(const Question& q, const AttentionProblem& proble
 }
 
 std::string ratio(Index bytes, Index of) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f M", static_cast<double>(bytes) / static_cast<double>(of));
-  return text;
-}
-
-std::string bytes_text(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
+  return fixed(static_cast<double>(bytes) / static_cast<double>(of), 3) + " M";
 }
 
 std::string table_of(const std::vector<Choice>& choices, Index sram) {
   std::vector<std::vector<std::string>> rows = {
       {"algorithm", "blocks", "B_r × B_c", "moved", "peak", "of M", ""}};
   for (const Choice& c : choices)
-    rows.push_back({std::string(c.algorithm->name), c.by,
-                    std::to_string(c.blocks.rows) + " × " + std::to_string(c.blocks.columns),
-                    bytes_text(c.bytes_moved), bytes_text(c.peak_sram_bytes),
+    rows.push_back({std::string(c.algorithm->name), c.by, text_of(c.blocks),
+                    short_bytes(c.bytes_moved), short_bytes(c.peak_sram_bytes),
                     ratio(c.peak_sram_bytes, sram),
                     c.peak_sram_bytes <= sram ? "fits" : "too large"});
   return table(rows);
 }
 
+/// Why the paper's blocks fit or do not: what they plan for, what comes on top, and in how many
+/// bytes.
+std::string reason_in_words(const std::vector<io::ResidentTile>& tiles, Index sram,
+                            Index element_bytes) {
+  Index planned = 0, others = 0;
+  std::string wider;
+  for (const io::ResidentTile& t : tiles) {
+    const bool is_planned =
+        t.name == "K" || t.name == "V" || t.name == "Q" || t.name == "O" || t.name == "O_partial";
+    (is_planned ? planned : others) += t.bytes;
+    if (t.bytes > element_bytes * t.rows * t.columns) wider += (wider.empty() ? "" : ", ") + t.name;
+  }
+  std::string text = planned + others <= sram ? "They fit" : "They do not fit";
+  text += ": K, V, Q and O are " + ratio(planned, sram) + ", the others " + ratio(others, sram);
+  if (!wider.empty())
+    text += ".\nM counts elements of " + std::to_string(element_bytes) +
+            " bytes, and these have more: " + wider;
+  return text + ".\n";
+}
+
 /// What the paper's blocks make resident, tile by tile, of the first algorithm.
 std::string paper_in_words(const std::vector<io::ResidentTile>& tiles, const Choice& paper,
-                           Index sram) {
-  std::string text =
-      "\nThe paper's blocks, B_c = ⌈M/4d⌉ and B_r = min(B_c, d), give K, V, Q and O "
-      "a\nquarter of M each and leave nothing for S. What " +
-      std::string(paper.algorithm->name) + " holds:\n\n";
+                           Index sram, Index element_bytes) {
   std::vector<std::vector<std::string>> rows = {{"tile", "rows × columns", "bytes", "of M"}};
   for (const io::ResidentTile& t : tiles)
-    rows.push_back({t.name, std::to_string(t.rows) + " × " + std::to_string(t.columns),
-                    std::to_string(t.bytes), ratio(t.bytes, sram)});
+    rows.push_back(
+        {t.name, text_of({t.rows, t.columns}), std::to_string(t.bytes), ratio(t.bytes, sram)});
   rows.push_back(
       {"all", "", std::to_string(paper.peak_sram_bytes), ratio(paper.peak_sram_bytes, sram)});
-  return text + table(rows) +
-         (paper.peak_sram_bytes <= sram ? "\nThey fit: M is large enough for S beside the others, "
-                                          "as it is from about 8d² elements on.\n"
-                                        : "\nThey do not fit. In elements of one size, K, V, Q, O "
-                                          "and S together are at most\nM only from M = 8d² on, "
-                                          "and at M = 4d² they are 1.25 M.\n");
+  return "\nThe paper's blocks, B_c = ⌈M/4d⌉ and B_r = min(B_c, d), give K, V, Q and O\nat most a "
+         "quarter of M each and leave nothing for S. What " +
+         std::string(paper.algorithm->name) + " holds:\n\n" + table(rows) + "\n" +
+         reason_in_words(tiles, sram, element_bytes);
 }
 
 Records records_of(const std::vector<Choice>& choices, Index sram) {
@@ -138,21 +143,17 @@ void blocks(const Question& q) {
   const Records records = records_of(choices, sram);
   q.output.write(records);
   if (q.output.json) {
-    const Json out = {{"sram_bytes", sram},
-                      {"n", q.problem.n},
-                      {"d", q.problem.d},
-                      {"dtype", q.problem.dtype},
-                      {"choices", as_json(records)},
-                      {"paper_tiles", tiles_json(tiles)}};
+    const Json out = {{"sram_bytes", sram},       {"n", q.problem.n},
+                      {"d", q.problem.d},         {"dtype", q.problem.dtype},
+                      {"rows", as_json(records)}, {"paper_tiles", tiles_json(tiles)}};
     std::cout << out.dump(2) << "\n";
     return;
   }
   std::cout << "M = " << sram << " bytes of SRAM, " << sram / bytes_of(dtype_of(q.problem.dtype))
-            << " elements in " << q.problem.dtype << ".\nN = " << q.problem.n
-            << ", d = " << q.problem.d << (q.problem.causal ? ", causal" : "")
-            << "; bytes moved are from closed forms.\n\n"
+            << " elements in " << q.problem.dtype << ".\n"
+            << q.problem.text() << "; bytes moved are from closed forms.\n\n"
             << table_of(choices, sram);
-  if (!tiles.empty()) std::cout << paper_in_words(tiles, *paper, sram);
+  if (!tiles.empty()) std::cout << paper_in_words(tiles, *paper, sram, bytes_of(problem.dtype()));
 }
 
 }  // namespace

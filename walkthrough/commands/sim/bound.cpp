@@ -1,6 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -11,6 +11,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 
 namespace flashbook {
@@ -18,6 +19,10 @@ namespace {
 
 using namespace sim;
 using Json = nlohmann::ordered_json;
+
+/// At M = 64d², the last size of SRAM shown, fp32 elements are then 2^50 bytes: the most --sram
+/// takes.
+constexpr Index most_channels = Index{1} << 21;
 
 /// `sim bound`: what the user asked for.
 struct Question {
@@ -28,6 +33,7 @@ struct Question {
   io::Shape shape(Index m) const {
     return {static_cast<double>(n), static_cast<double>(d), static_cast<double>(m)};
   }
+  bool is_16_bit() const { return dtype_of(dtype) != DType::fp32; }
   double in_d2(Index m) const { return static_cast<double>(m) / static_cast<double>(d * d); }
   double in_n2(double elements) const {
     return elements / (static_cast<double>(n) * static_cast<double>(n));
@@ -46,23 +52,20 @@ std::vector<Index> sram_sizes(const Question& q) {
 
 /// One curve: elements a head at each M, NaN where no tile fits.
 struct Curve {
-  std::string name, key;
-  std::vector<double> elements;
+  std::string name, key, heading;  ///< in the plot, in records, in the table
+  std::vector<double> elements = {};
 };
 
-Curve tiled(const Question& q, const char* name, DType dtype, const std::string& suffix) {
-  Curve curve = {
-      std::string(name) + suffix, std::string(name) + (suffix.empty() ? "" : "_16bit"), {}};
+/// `algorithm` with the best blocks for each M.
+Curve tiled(const Question& q, Curve curve, const char* algorithm, DType dtype = DType::fp32) {
   for (const Index m : sram_sizes(q)) {
-    const auto best = io::best_tiling(io::find_algorithm(name), q.n, q.d, m, dtype);
+    const auto best = io::best_tiling(io::find_algorithm(algorithm), q.n, q.d, m, dtype);
     curve.elements.push_back(best ? static_cast<double>(best->elements) : std::nan(""));
   }
   return curve;
 }
 
-Curve formula(const Question& q, const char* name, const char* key,
-              double (*elements)(const io::Shape&)) {
-  Curve curve = {name, key, {}};
+Curve formula(const Question& q, Curve curve, double (*elements)(const io::Shape&)) {
   for (const Index m : sram_sizes(q)) {
     const double moved = elements(q.shape(m));
     curve.elements.push_back(std::isfinite(moved) ? moved : std::nan(""));
@@ -70,18 +73,23 @@ Curve formula(const Question& q, const char* name, const char* key,
   return curve;
 }
 
+Curve in_16_bits(const Question& q, const std::string& algorithm, const char* heading) {
+  return tiled(q, {algorithm + ", " + q.dtype, algorithm + "_16bit", heading}, algorithm.c_str(),
+               dtype_of(q.dtype));
+}
+
 std::vector<Curve> curves_of(const Question& q) {
   std::vector<Curve> curves = {
-      formula(q, "lower bound", "lower_bound", io::forward_lower_bound),
-      formula(q, "square tiling", "square_tiling", io::square_tiling),
-      tiled(q, "fa1_forward", DType::fp32, ""),
-      tiled(q, "fa2_forward", DType::fp32, ""),
-      formula(q, "backward order", "backward_order", io::optimal_backward_order),
-      tiled(q, "three_kernel_backward", DType::fp32, "")};
-  const DType dtype = dtype_of(q.dtype);
-  if (dtype == DType::fp32) return curves;
-  for (const char* name : {"fa1_forward", "fa2_forward"})
-    curves.push_back(tiled(q, name, dtype, ", " + q.dtype));
+      formula(q, {"lower bound", "lower_bound", "bound"}, io::forward_lower_bound),
+      formula(q, {"square tiling", "square_tiling", "square"}, io::square_tiling),
+      tiled(q, {"fa1_forward", "fa1_forward", "FA1"}, "fa1_forward"),
+      tiled(q, {"fa2_forward", "fa2_forward", "FA2"}, "fa2_forward"),
+      formula(q, {"backward order", "backward_order", "bwd."}, io::optimal_backward_order),
+      tiled(q, {"three_kernel_backward", "three_kernel_backward", "3 ker."},
+            "three_kernel_backward")};
+  if (!q.is_16_bit()) return curves;
+  curves.push_back(in_16_bits(q, "fa1_forward", "FA1 *"));
+  curves.push_back(in_16_bits(q, "fa2_forward", "FA2 *"));
   return curves;
 }
 
@@ -99,17 +107,11 @@ std::vector<Crossing> crossings_of(const Question& q) {
     const io::Algorithm& a = io::find_algorithm(name);
     found.push_back({std::string(name) + " < square tiling", std::string(name) + "_square_tiling",
                      io::crosses_square_tiling(a, q.n, q.d, io::square_tiling)});
-    found.push_back({std::string(name) + " < square tiling, B | d",
+    found.push_back({std::string(name) + " < it if B | d",
                      std::string(name) + "_square_tiling_undivided",
                      io::crosses_square_tiling(a, q.n, q.d, io::square_tiling_undivided)});
   }
   return found;
-}
-
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return std::isnan(value) ? "–" : text;
 }
 
 std::string crossings_in_words(const Question& q, const std::vector<Crossing>& crossings) {
@@ -117,8 +119,8 @@ std::string crossings_in_words(const Question& q, const std::vector<Crossing>& c
       {"moves fewer elements", "first at M/d²", "always from", "M there"}};
   for (const auto& [statement, key, turn] : crossings) {
     if (turn)
-      rows.push_back({statement, digits(q.in_d2(turn->first)), digits(q.in_d2(turn->always)),
-                      std::to_string(turn->always)});
+      rows.push_back({statement, short_number(q.in_d2(turn->first)),
+                      short_number(q.in_d2(turn->always)), std::to_string(turn->always)});
     else
       rows.push_back({statement, "–", "–", "–"});
   }
@@ -127,12 +129,19 @@ std::string crossings_in_words(const Question& q, const std::vector<Crossing>& c
 
 std::string against_standard(const Question& q) {
   std::string text;
-  const auto line = [&](const char* name, const char* block, double edge) {
-    const auto turn = io::beats_standard(io::find_algorithm(name), q.n, q.d);
-    text += std::string("  ") + name + " moves less than standard_forward ";
-    text += turn ? "from " + std::string(block) + " = " + std::to_string(turn->always) + " on"
-                 : "at every " + std::string(block) + " or at none";
-    text += "\n    (for large N above " + digits(edge) + ")\n";
+  const auto line = [&](const char* name, const std::string& block, double edge) {
+    const io::Algorithm& algorithm = io::find_algorithm(name);
+    const auto turn = io::beats_standard(algorithm, q.n, q.d);
+    const std::string least = block + " = " + std::to_string(turn ? turn->always : 1);
+    const std::string most = block + " = " + std::to_string(std::min(q.n, 4 * q.d));
+    text += std::string("  ") + name;
+    if (turn)
+      text += " moves less than standard_forward from " + least + " on";
+    else if (io::moves_less_than_standard(algorithm, q.n, q.d, 1))
+      text += " moves less than standard_forward with " + least + " already";
+    else
+      text += " moves no less than standard_forward even with " + most;
+    text += "\n    (for large N above " + short_number(edge) + ")\n";
   };
   line("fa1_forward", "B_c", .75 * static_cast<double>(q.d));
   line("fa2_forward", "B_r", .5 * static_cast<double>(q.d));
@@ -142,8 +151,10 @@ std::string against_standard(const Question& q) {
 /// In units of N²d²/M, which is what the analysis has constants for.
 std::string coefficients(const Question& q) {
   const Index m = 4 * q.d * q.d;
+  const AttentionProblem problem = ProblemOptions{q.n, q.d}.problem();
+  const io::Blocks paper = io::paper_blocks(problem, m * bytes_of(problem.dtype()));
   const auto in_units = [&](double elements) {
-    return digits(elements / io::flash_order(q.shape(m)));
+    return short_number(elements / io::flash_order(q.shape(m)));
   };
   const auto moved = [&](const char* name, const io::Blocks& blocks) {
     return in_units(
@@ -153,7 +164,7 @@ std::string coefficients(const Question& q) {
     const auto tiling = io::best_tiling(io::find_algorithm(name), q.n, q.d, m);
     return tiling ? in_units(static_cast<double>(tiling->elements)) : "–";
   };
-  return "\n  In units of N²d²/M, at M = 4d²: FA1 moves " + moved("fa1_forward", {q.d, q.d}) +
+  return "\n  In units of N²d²/M, at M = 4d²: FA1 moves " + moved("fa1_forward", paper) +
          " with the paper's blocks,\n  " + best("fa1_forward") + " with the best; FA2 " +
          best("fa2_forward") + "; the bound is " + in_units(io::forward_lower_bound(q.shape(m))) +
          "\n";
@@ -166,13 +177,13 @@ std::string elements_tick(double value) {
 }
 
 std::string table_of(const Question& q, const std::vector<Curve>& curves) {
-  std::vector<std::vector<std::string>> rows = {
-      {"M/d²", "M", "bound", "square", "FA1", "FA2", "bwd.", "3 ker."}};
+  std::vector<std::vector<std::string>> rows = {{"M/d²", "M"}};
   const std::vector<Index> sizes = sram_sizes(q);
-  for (std::size_t c = 6; c < curves.size(); ++c) rows[0].push_back(c == 6 ? "FA1 *" : "FA2 *");
+  for (const Curve& curve : curves) rows[0].push_back(curve.heading);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    rows.push_back({digits(q.in_d2(sizes[i])), std::to_string(sizes[i])});
-    for (const Curve& curve : curves) rows.back().push_back(digits(q.in_n2(curve.elements[i])));
+    rows.push_back({short_number(q.in_d2(sizes[i])), std::to_string(sizes[i])});
+    for (const Curve& curve : curves)
+      rows.back().push_back(short_number(q.in_n2(curve.elements[i])));
   }
   return table(rows);
 }
@@ -197,24 +208,24 @@ Plot plot_of(const Question& q, const std::vector<Curve>& curves) {
 
 void print(const Question& q, const std::vector<Curve>& curves,
            const std::vector<Crossing>& crossings, const Plot& plot) {
-  std::cout << "Elements that one dense head moves, in units of N² = " << q.n << "²; d = " << q.d
-            << ",\nM elements of SRAM, FA1 and FA2 with the best blocks for each M; exact counts\n"
-               "in fp32, where tiles of S, m and ℓ have elements of the others' size"
-            << (curves.size() > 6 ? ",\nand (*) in " + q.dtype + ", where they have 4 bytes" : "")
-            << ".\n\n"
-            << table_of(q, curves) << R"(
+  std::cout
+      << "Elements that one dense head moves, in units of N² = " << q.n << "²; d = " << q.d
+      << ",\nM elements of SRAM, FA1 and FA2 with the best blocks for each M; exact counts\n"
+         "in fp32, where tiles of S, m and ℓ have elements of the others' size"
+      << (q.is_16_bit() ? ",\nand (*) in " + q.dtype + ", where they have 4 bytes" : "") << ".\n\n"
+      << table_of(q, curves) << R"(
   bound       max(4Nd, N²d²/(M + 4d²) − M), which no forward pass can beat
   square      both products in B × B tiles, B = ⌊√(M/4)⌋, S and P through HBM
   bwd.        min((N²d² + Nd³)/M, (N²d + Nd²)/√M): how the backward optimum
               grows, without its constant; both branches are equal at M = d²
   3 ker.      three_kernel_backward with the best blocks for each M
 )"
-            << "\nThe forward optimum is min(N²d/√M, N²d²/M): at M = d² both are N². Exact "
-               "counts:\n\n"
-            << crossings_in_words(q, crossings)
-            << "\n  B | d: as if tiles divided d evenly, which makes square tiling cheaper\n\n"
-            << against_standard(q) << coefficients(q) << "\n"
-            << in_characters(plot);
+      << "\nThe forward optimum is min(N²d/√M, N²d²/M): at M = d² both are N². Of exact\n"
+         "counts, as M grows:\n\n"
+      << crossings_in_words(q, crossings)
+      << "\n  it if B | d: no count, but 3N² + 4N²d/B + Nd, square tiling as if B divided d\n\n"
+      << against_standard(q) << coefficients(q) << "\n"
+      << in_characters(plot);
 }
 
 Records records_of(const Question& q, const std::vector<Curve>& curves) {
@@ -242,7 +253,8 @@ Json crossings_json(const Question& q, const std::vector<Crossing>& crossings) {
 }
 
 void bound(const Question& q) {
-  if (q.d > 1024) refuse("--d", std::to_string(q.d), "pass 1 to 1024");
+  if (q.d > most_channels)
+    refuse("--d", std::to_string(q.d), "pass at most " + std::to_string(most_channels));
   ProblemOptions{q.n, q.d}.problem();  // its checks
   dtype_of(q.dtype);
   q.output.check();
@@ -259,7 +271,7 @@ void bound(const Question& q) {
   const Json out = {{"n", q.n},
                     {"d", q.d},
                     {"dtype", q.dtype},
-                    {"points", as_json(records)},
+                    {"rows", as_json(records)},
                     {"crossings", crossings_json(q, crossings)}};
   std::cout << out.dump(2) << "\n";
 }

@@ -7,8 +7,10 @@
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/eager.hpp"
 #include "walkthrough/commands/sim/output_options.hpp"
+#include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -33,6 +35,10 @@ struct Row {
 
   Index bytes() const { return bytes_read + bytes_written; }
 };
+
+std::string shape_in_words() {
+  return ProblemOptions{N, d, B, H, "fp16"}.text();
+}
 
 AttentionProblem gpt2_medium() {
   flashbook_problem p = dense_problem(B, H, H, N, N, d, d);
@@ -60,8 +66,12 @@ Row eager_row() {
   return row;
 }
 
+io::Blocks paper_blocks() {
+  return io::paper_blocks(gpt2_medium(), element_bytes * sram_elements);
+}
+
 void add_left_panel(const Progress& progress, std::vector<Row>& rows) {
-  const io::Blocks blocks = io::paper_blocks(gpt2_medium(), element_bytes * sram_elements);
+  const io::Blocks blocks = paper_blocks();
   Row standard = {"left", "standard (Alg. 0, 3)", {}, {}, "", 0, 0};
   add_run("standard_forward", blocks, progress, standard);
   add_run("standard_backward", blocks, progress, standard);
@@ -125,7 +135,7 @@ Records records_of(const std::vector<Row>& rows) {
 // ---- for people
 
 std::string paper(const std::optional<double>& value, std::string (*text)(double)) {
-  return value ? text(*value) : "-";
+  return value ? text(*value) : "–";
 }
 
 std::string left_table(const std::vector<Row>& rows) {
@@ -133,7 +143,7 @@ std::string left_table(const std::vector<Row>& rows) {
       {"forward + backward", "ours", "by", "paper", "paper's ms"}};
   for (const Row& row : rows)
     if (row.panel == "left")
-      cells.push_back({row.name, short_bytes(static_cast<double>(row.bytes())), row.source,
+      cells.push_back({row.name, short_bytes(row.bytes()), row.source,
                        paper(row.paper_bytes, short_bytes), paper(row.paper_ms, short_number)});
   return table(cells);
 }
@@ -142,7 +152,7 @@ std::string middle_table(const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells = {{"block size B_c", "ours", "by", "read off"}};
   for (const Row& row : rows)
     if (row.panel == "middle")
-      cells.push_back({row.b_c.dump(), short_bytes(static_cast<double>(row.bytes())), row.source,
+      cells.push_back({row.b_c.dump(), short_bytes(row.bytes()), row.source,
                        paper(row.paper_bytes, short_bytes)});
   return table(cells);
 }
@@ -160,7 +170,7 @@ std::string passes_table() {
   for (const io::EagerPass& pass : io::eager_passes()) {
     const Index bytes = heads * (pass.bytes_read(N, d) + pass.bytes_written(N, d));
     cells.push_back({std::string(pass.name), std::string(pass.formula), tensors(pass, false),
-                     tensors(pass, true), short_bytes(static_cast<double>(bytes))});
+                     tensors(pass, true), short_bytes(bytes)});
   }
   return table(cells);
 }
@@ -176,7 +186,7 @@ double times_moved(bool square, std::optional<bool> backward) {
 }
 
 Plot plot_of(const std::vector<Row>& rows) {
-  Plot plot = {"FA1 Figure 2, middle: forward traffic, N = 1024, d = 64, B = 64, H = 16",
+  Plot plot = {"FA1 Figure 2, middle: forward traffic, " + shape_in_words(),
                {"block size B_c", Scale::log2},
                {"bytes read and written", Scale::linear, short_bytes},
                {{"flash forward", {}}, {"paper's figure", {}}},
@@ -190,9 +200,15 @@ Plot plot_of(const std::vector<Row>& rows) {
   return plot;
 }
 
+/// What a run holds with the paper's blocks, of the M they were made for.
+std::string share_of_sram(const char* algorithm) {
+  const Index held = io::find_algorithm(algorithm).footprint(gpt2_medium(), paper_blocks());
+  return fixed(static_cast<double>(held) / static_cast<double>(element_bytes * sram_elements), 2);
+}
+
 void print(const std::vector<Row>& rows) {
   std::cout << "Figure 2 of the FlashAttention paper (arXiv 2205.14135), re-derived.\n"
-            << "GPT-2 medium: N = " << N << ", d = " << d << ", H = " << H << ", B = " << B
+            << "GPT-2 medium: " << shape_in_words()
             << ".\nPriced: elements of matrices at 2 bytes each; no vectors.\n"
             << "Executed: one head is run and counted for all " << heads
             << ": they are alike.\n\nLeft panel\n\n"
@@ -202,6 +218,10 @@ void print(const std::vector<Row>& rows) {
   flash     the first release's loop order: keys outside, and the first visit
             neither reads O nor dQ. B_c = M/4d = 256 with M = 65,536 elements.
             (Runs keep partial O and dQ in 4 bytes; here all elements cost 2.)
+            These blocks leave no room for S: a run of the forward pass holds
+            )"
+            << share_of_sram("fa1_forward_shipped") << " M, of the backward pass "
+            << share_of_sram("fa1_backward_shipped") << R"( M, so SRAM has no limit here.
   paper     as stated, with the time on an A100.
 
 The eager framework's passes. kept is dropout's mask, 1 byte an element

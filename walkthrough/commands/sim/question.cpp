@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/traffic_run.hpp"
 
 namespace flashbook::sim {
@@ -17,6 +19,12 @@ void refuse(const std::string& flag, const std::string& value, const std::string
 
 void check_positive(const std::string& flag, Index value) {
   if (value < 1) refuse(flag, std::to_string(value), "it must be at least 1");
+}
+
+void check_sram(const std::string& flag, Index bytes) {
+  check_positive(flag, bytes);
+  if (bytes > Index{1} << 50)
+    refuse(flag, std::to_string(bytes), "pass at most 2^50 = 1125899906842624 bytes");
 }
 
 DType dtype_of(const std::string& text) {
@@ -45,20 +53,6 @@ std::vector<const io::Algorithm*> algorithms_called(const std::vector<std::strin
 
 // ---- the problem
 
-namespace {
-
-/// Counts are 64-bit integers; FLOPs are the largest of them.
-void check_countable(const ProblemOptions& o) {
-  const double flops = 20. * static_cast<double>(o.n) * static_cast<double>(o.n) *
-                       static_cast<double>(o.d) * static_cast<double>(o.batch) *
-                       static_cast<double>(o.heads);
-  if (flops > 0x1p62)
-    refuse("--n", std::to_string(o.n),
-           "with these --d, --batch and --heads its counts pass 2^63; pass smaller sizes");
-}
-
-}  // namespace
-
 void ProblemOptions::add_to(CLI::App& verb, bool required) {
   const auto add = [&](const char* flag, Index& value, const char* what) {
     return verb.add_option(flag, value, what);
@@ -78,11 +72,20 @@ AttentionProblem ProblemOptions::problem() const {
   check_positive("--d", d);
   check_positive("--batch", batch);
   check_positive("--heads", heads);
-  check_countable(*this);
+  io::check_countable("--n", n, d, static_cast<double>(batch) * static_cast<double>(heads));
   flashbook_problem p = dense_problem(batch, heads, heads, n, n, d, d);
   p.dtype = static_cast<std::int32_t>(dtype_of(dtype));
   p.causal = causal;
   return AttentionProblem(p);
+}
+
+std::string ProblemOptions::text(std::string_view left_out) const {
+  std::string sizes;
+  if (left_out != "n") sizes += "N = " + std::to_string(n) + ", ";
+  if (left_out != "d") sizes += "d = " + std::to_string(d) + ", ";
+  if (batch != 1) sizes += "B = " + std::to_string(batch) + ", ";
+  if (heads != 1) sizes += "H = " + std::to_string(heads) + ", ";
+  return sizes + dtype + (causal ? ", causal" : "");
 }
 
 // ---- the schedule
@@ -92,7 +95,6 @@ void ScheduleOptions::add_to(CLI::App& verb, const std::string& otherwise) {
   CLI::Option* keys = verb.add_option("--bc", b_c, "keys of a tile of S (" + otherwise + ")");
   verb.add_option("--sram", sram_bytes,
                   "bytes of SRAM: takes the tiles that fit and move the fewest bytes")
-      ->check(CLI::Range(1.0, 1e18))
       ->excludes(rows)
       ->excludes(keys);
   verb.add_option("--blocks", choice,
@@ -106,6 +108,27 @@ void ScheduleOptions::add_to(CLI::App& verb, const std::string& otherwise) {
 bool ScheduleOptions::takes_paper_blocks() const {
   if (choice != "best" && choice != "paper") refuse("--blocks", choice, "pass best or paper");
   return choice == "paper";
+}
+
+void ScheduleOptions::check_used(const std::vector<const io::Algorithm*>& algorithms) const {
+  const auto check_taken = [&](bool is_given, const char* flags, bool io::Takes::*taken) {
+    const auto takes = [&](const io::Algorithm* algorithm) { return algorithm->takes.*taken; };
+    if (is_given && std::none_of(algorithms.begin(), algorithms.end(), takes))
+      throw InputError("none of the algorithms takes " + std::string(flags) +
+                       ": leave it out, or pass an --algorithm that does");
+  };
+  check_taken(names_blocks(), "--br, --bc or --sram", &io::Takes::blocks);
+  check_taken(takes_paper_blocks(), "--blocks", &io::Takes::blocks);
+  check_taken(splits != 1, "--splits", &io::Takes::splits);
+  check_taken(includes_init, "--includes-init", &io::Takes::init);
+}
+
+ScheduleOptions ScheduleOptions::read_by(const io::Algorithm& algorithm) const {
+  ScheduleOptions read;
+  if (algorithm.takes.blocks) read = *this;
+  read.splits = algorithm.takes.splits ? splits : 1;
+  read.includes_init = algorithm.takes.init && includes_init;
+  return read;
 }
 
 namespace {
@@ -151,7 +174,7 @@ std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
 Blocks ScheduleOptions::blocks(const io::Algorithm& algorithm, const AttentionProblem& problem,
                                const io::Schedule& schedule) const {
   if (sram_bytes) {
-    check_positive("--sram", *sram_bytes);
+    check_sram("--sram", *sram_bytes);
     if (!takes_paper_blocks()) return best_blocks(algorithm, problem, *sram_bytes, schedule);
     const Blocks paper = io::paper_blocks(problem, *sram_bytes);
     check_paper_blocks_fit(algorithm, problem, paper, *sram_bytes);
@@ -173,7 +196,7 @@ io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
   check_runs(algorithm, problem, schedule);
   if (algorithm.takes.blocks)
     schedule.blocks = blocks(algorithm, problem, schedule);
-  else if (b_r || b_c || sram_bytes)
+  else if (names_blocks())
     throw InputError(std::string(algorithm.name) +
                      " streams whole matrices and has no blocks: leave out --br, --bc and --sram");
   return schedule;
@@ -207,25 +230,37 @@ double tensor_elements(const AttentionProblem& problem) {
          (of(problem->heads_q, problem->n_q) + of(problem->heads_kv, problem->n_k));
 }
 
-/// A core's products, its copies, and what a tile costs however small it is.
-double estimated_seconds(const io::Report& formula) {
-  return static_cast<double>(formula.flops_executed) / 20e9 +
-         static_cast<double>(formula.visited_tiles) * 1e-6 +
-         static_cast<double>(formula.bytes_read() + formula.bytes_written()) / 4e9;
+/// Of one core, from what one of a server of 2023 took for runs that consist mostly of one of
+/// these.
+double estimated_seconds(const AttentionProblem& problem, const io::Report& formula) {
+  constexpr double products = 50e9;  // FLOP/s in tiles of 256 × 256
+  constexpr double copies = 2e9;     // bytes/s between the two memories, first touch included
+  constexpr double tile = .2e-6;     // s that a tile of S takes however small it is
+  constexpr double draw = 25e-9;     // s to draw a random element of Q, K, V or dO
+  return static_cast<double>(formula.flops_executed) / products +
+         static_cast<double>(formula.bytes_read() + formula.bytes_written()) / copies +
+         static_cast<double>(formula.visited_tiles) * tile + tensor_elements(problem) * draw;
 }
+
+constexpr double most_seconds = 120;        // about a minute of two cores
+constexpr double most_pair_bytes = 0x1p32;  // all of S, P, dP and dS in fp32 at N = 16384
+constexpr double quick_pair_bytes = 160e6;  // what nobody asked to run should not be felt
 
 }  // namespace
 
 bool is_quick(const AttentionProblem& problem, const io::Report& formula, double seconds) {
-  return estimated_seconds(formula) <= seconds && tensor_elements(problem) <= 8e6 &&
-         pair_bytes(problem, formula) <= 160e6;
+  return estimated_seconds(problem, formula) <= seconds &&
+         pair_bytes(problem, formula) <= quick_pair_bytes;
 }
 
 void check_executable(const AttentionProblem& problem, const io::Report& formula) {
-  if (formula.flops_executed > 5'000'000'000'000 || pair_bytes(problem, formula) > 0x1p32)
+  const double seconds = estimated_seconds(problem, formula);
+  if (seconds > most_seconds || pair_bytes(problem, formula) > most_pair_bytes)
     throw InputError(
-        "--n, --d, --batch and --heads make a run of more than a minute or 4 GiB: lower them, or "
-        "add --analytic for the same integers from closed forms");
+        "--n, --d, --batch, --heads and the tiles make a run of about " + short_seconds(seconds) +
+        " of a core and " + short_bytes(pair_bytes(problem, formula)) +
+        " of matrices over all pairs, more than 2 minutes or 4 GiB: lower them, or add --analytic "
+        "for the same integers from closed forms");
 }
 
 std::string source_of(const io::Report& report) {

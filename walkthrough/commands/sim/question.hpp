@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/io/algorithms.hpp"
@@ -14,6 +15,8 @@ namespace flashbook::sim {
 [[noreturn]] void refuse(const std::string& flag, const std::string& value,
                          const std::string& what_to_do);
 void check_positive(const std::string& flag, Index value);
+/// Bytes of SRAM, at least 1 and at most 2^50.
+void check_sram(const std::string& flag, Index bytes);
 /// fp16, bf16 or fp32.
 DType dtype_of(const std::string& text);
 /// The names of all algorithms, for help texts.
@@ -30,6 +33,9 @@ struct ProblemOptions {
   /// --n, --d, --batch, --heads, --dtype, --causal. `required`: N and d have no default.
   void add_to(CLI::App& verb, bool required);
   AttentionProblem problem() const;
+  /// "N = 1024, d = 64, fp32, causal", with B and H where they are not 1; without the size that
+  /// `left_out` names ("n" or "d").
+  std::string text(std::string_view left_out = "") const;
 };
 
 /// How a run goes about it.
@@ -44,6 +50,12 @@ struct ScheduleOptions {
   void add_to(CLI::App& verb, const std::string& otherwise = "without --sram: 256");
   /// --blocks.
   bool takes_paper_blocks() const;
+  /// Whether the user has a say in the blocks.
+  bool names_blocks() const { return b_r || b_c || sram_bytes; }
+  /// Refuses what none of the algorithms would read.
+  void check_used(const std::vector<const io::Algorithm*>& algorithms) const;
+  /// What the algorithm reads of these: for a question to several that read different ones.
+  ScheduleOptions read_by(const io::Algorithm& algorithm) const;
   /// With --sram, the blocks that fit and move the fewest bytes, or the paper's, if they fit.
   io::Schedule schedule(const io::Algorithm& algorithm, const AttentionProblem& problem) const;
 
@@ -58,13 +70,13 @@ std::vector<io::ResidentTile> resident_tiles(const io::Algorithm& algorithm,
                                              const AttentionProblem& problem,
                                              const io::Blocks& blocks);
 
-/// Whether a run takes about so many seconds of one core at most, and little memory; `formula` says
-/// what it would do. Questions that count many runs execute those, and answer the others from
-/// closed forms, which are the same integers.
+/// Whether a run takes about so many seconds of one core at most, and 160 MB at most for matrices
+/// over all pairs; `formula` says what it would do. Questions that count many runs execute those,
+/// and answer the others from closed forms, which are the same integers.
 bool is_quick(const AttentionProblem& problem, const io::Report& formula, double seconds = .1);
 
-/// Refuses a run of more than about a minute of two cores, or of more memory than 4 GiB for the
-/// matrices that standard attention keeps; `formula` says what it would do.
+/// Refuses a run of more than about two minutes of one core, or of more than 4 GiB for matrices
+/// over all pairs, which standard attention keeps; `formula` says what it would do.
 void check_executable(const AttentionProblem& problem, const io::Report& formula);
 
 /// "executed" or "closed form": how tables and records label a count.

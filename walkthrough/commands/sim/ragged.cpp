@@ -143,11 +143,6 @@ Records records_of(const std::vector<Comparison>& all) {
 
 // ---- the answer
 
-/// To a tenth of a percent.
-std::string percent(double share) {
-  return short_number(std::round(1000 * share) / 10) + " %";
-}
-
 std::string in_bytes(Index bytes) {
   return short_bytes(static_cast<double>(bytes));
 }

@@ -1,12 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/commands/sim/sweep_points.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 
 namespace flashbook {
 namespace {
@@ -14,16 +14,6 @@ namespace {
 using namespace sim;
 using Algorithms = std::vector<const io::Algorithm*>;
 using Json = nlohmann::ordered_json;
-
-std::string fixed(double value, int decimals) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text == std::string("-0.00") ? "0.00" : text;
-}
-
-std::string tile(const io::Blocks& blocks) {
-  return std::to_string(blocks.rows) + " × " + std::to_string(blocks.columns);
-}
 
 const Measured* find(const std::vector<Measured>& all, Index value, const io::Algorithm& a) {
   for (const Measured& m : all)
@@ -62,48 +52,43 @@ std::string table_of(const SweepQuestion& q, const Algorithms& algorithms,
     };
     const auto blocks = [&](const io::Algorithm& a) -> std::string {
       const Measured* m = find(all, value, a);
-      return m == nullptr ? "" : tile(m->blocks);
+      return m == nullptr ? "" : text_of(m->blocks);
     };
-    const std::string first =
-        q.over == "m" ? short_bytes(static_cast<double>(value)) : std::to_string(value);
-    rows.push_back(cells(first, bytes, blocks));
+    rows.push_back(cells(axis_of(q.over).text(static_cast<double>(value)), bytes, blocks));
   }
   return table(rows);
 }
 
-std::string slope_in_words(const SweepQuestion& q, const std::optional<io::PowerLaw>& law) {
-  const SweptAxis& axis = axis_of(q.over);
-  const auto value = [&](double x) {
-    return q.over == "m" ? short_bytes(x) : std::to_string(static_cast<Index>(x));
-  };
-  if (!law)
-    return "none: no " + std::to_string(io::fewest_samples) + " neighbouring points on a line";
-  return "∝ " + axis.symbol + "^" + fixed(law->exponent, 2) + "  " + value(law->first) + " … " +
-         value(law->last) + ", " + std::to_string(law->samples) + " points within " +
-         fixed(100 * law->residual, 1) + " %";
+std::string slope_in_words(const SweptAxis& axis, const Slope& slope) {
+  const auto& law = slope.law;
+  if (!law) return "none: " + slope.why_none;
+  return "∝ " + axis.symbol + "^" + fixed(law->exponent, 2) + "  " + axis.text(law->first) + " … " +
+         axis.text(law->last) + ", " + std::to_string(law->samples) + " points within " +
+         percent(law->residual);
 }
 
 std::string setting(const SweepQuestion& q) {
-  const ProblemOptions& p = q.problem;
-  std::string text = "Bytes moved between HBM and SRAM";
-  if (q.over != "n") text += ", N = " + std::to_string(p.n);
-  if (q.over != "d") text += ", d = " + std::to_string(p.d);
-  if (p.batch != 1) text += ", B = " + std::to_string(p.batch);
-  if (p.heads != 1) text += ", H = " + std::to_string(p.heads);
-  text += ", " + p.dtype + (p.causal ? ", causal" : "");
-  if (q.schedule.sram_bytes)
-    text += ", M = " + short_bytes(static_cast<double>(*q.schedule.sram_bytes));
+  std::string text = "Bytes moved between HBM and SRAM, " + q.problem.text(q.over);
+  if (q.schedule.sram_bytes) text += ", M = " + short_bytes(*q.schedule.sram_bytes);
   return text;
+}
+
+/// Where a run of those counted is bounded.
+Series bound_of(const std::vector<Measured>& all) {
+  Series bound = {"lower bound", {}};
+  for (const Measured& m : all)
+    if (m.bound && (bound.points.empty() || bound.points.back().x < static_cast<double>(m.value)))
+      bound.points.push_back({static_cast<double>(m.value), *m.bound, false});
+  return bound;
 }
 
 Plot plot_of(const SweepQuestion& q, const Algorithms& algorithms,
              const std::vector<Measured>& all) {
   const SweptAxis& axis = axis_of(q.over);
   Plot plot = {setting(q),
-               {axis.label, Scale::log2, axis.tick},
+               {axis.label, axis.scale, axis.tick},
                {"bytes moved", Scale::log10, short_bytes},
                {}};
-  if (q.over == "m") plot.x.scale = Scale::log10;
   for (const io::Algorithm* a : algorithms) {
     Series series = {std::string(a->name), {}};
     for (const Measured& m : all)
@@ -111,16 +96,8 @@ Plot plot_of(const SweepQuestion& q, const Algorithms& algorithms,
         series.points.push_back({static_cast<double>(m.value), m.bytes(), m.report.executed});
     if (!series.points.empty()) plot.series.push_back(series);
   }
-  if (std::any_of(algorithms.begin(), algorithms.end(), [](auto* a) { return a->backward; }))
-    return plot;
-  Series bound = {"lower bound", {}};
-  for (const Index value : values_in(all)) {
-    double most = 0;
-    for (const Measured& m : all)
-      if (m.value == value) most = std::max(most, m.bound);
-    bound.points.push_back({static_cast<double>(value), most, false});
-  }
-  plot.series.push_back(bound);
+  plot.series.push_back(bound_of(all));
+  if (plot.series.back().points.empty()) plot.series.pop_back();
   return plot;
 }
 
@@ -131,49 +108,56 @@ void print(const SweepQuestion& q, const Algorithms& algorithms, const std::vect
   if (q.schedule.takes_paper_blocks())
     std::cout << "  the paper's blocks, whether or not they fit M: 'sim blocks' says\n";
   std::cout << "\nSlopes, where at least " << above_compulsory
-            << " times the bytes move that must (d ≤ M ≤ Nd):\n\n";
+            << " times the bytes move that must:\n\n";
   for (const io::Algorithm* a : algorithms)
     std::cout << "  " << a->name << std::string(22 - std::min<std::size_t>(22, a->name.size()), ' ')
-              << slope_in_words(q, slope_of(all, *a)) << "\n";
+              << slope_in_words(axis_of(q.over), slope_of(all, *a)) << "\n";
   std::cout << "\n" << in_characters(plot);
 }
 
 // ---- for programs
 
-Records records_of(const SweepQuestion& q, const std::vector<Measured>& all) {
+Records records_of(const std::vector<Measured>& all) {
   Records records = {{"value", "algorithm", "source", "br", "bc", "bytes_read", "bytes_written",
                       "peak_sram_bytes", "compulsory_bytes", "bound_bytes"},
                      {}};
   for (const Measured& m : all) {
     const bool blocks = m.algorithm->takes.blocks;
-    const bool bounded = blocks && !m.algorithm->backward && !q.schedule.takes_paper_blocks();
     records.rows.push_back(
         {m.value, m.algorithm->name, source_of(m.report), blocks ? Json(m.blocks.rows) : Json(),
          blocks ? Json(m.blocks.columns) : Json(), m.report.bytes_read(), m.report.bytes_written(),
-         m.report.peak_sram_bytes, m.compulsory, bounded ? Json(m.bound) : Json()});
+         m.report.peak_sram_bytes, m.compulsory, m.bound ? Json(*m.bound) : Json()});
   }
   return records;
 }
 
 Records slopes_of(const Algorithms& algorithms, const std::vector<Measured>& all) {
   Records records = {
-      {"algorithm", "exponent", "coefficient", "residual", "first", "last", "points"}, {}};
+      {"algorithm", "exponent", "coefficient", "residual", "first", "last", "points", "why_none"},
+      {}};
   for (const io::Algorithm* a : algorithms) {
-    if (const auto law = slope_of(all, *a))
-      records.rows.push_back({a->name, law->exponent, law->coefficient, law->residual, law->first,
-                              law->last, law->samples});
+    const auto& [law, why_none] = slope_of(all, *a);
+    if (law)
+      records.rows.push_back({a->name,
+                              law->exponent,
+                              law->coefficient,
+                              law->residual,
+                              law->first,
+                              law->last,
+                              law->samples,
+                              {}});
     else
-      records.rows.push_back({a->name, {}, {}, {}, {}, {}, {}});
+      records.rows.push_back({a->name, {}, {}, {}, {}, {}, {}, why_none});
   }
   return records;
 }
 
 void sweep(const CLI::App& verb, const SweepQuestion& q) {
   const Algorithms algorithms = algorithms_called(q.algorithms);
-  check_sweep(verb, q);
+  check_sweep(verb, q, algorithms);
   q.output.check();
   const std::vector<Measured> all = measure_all(q, algorithms);
-  const Records records = records_of(q, all);
+  const Records records = records_of(all);
   const Plot plot = plot_of(q, algorithms, all);
   q.output.write(records, &plot);
   if (!q.output.json) return print(q, algorithms, all, plot);
@@ -182,7 +166,7 @@ void sweep(const CLI::App& verb, const SweepQuestion& q) {
                     {"d", q.over == "d" ? Json() : Json(q.problem.d)},
                     {"dtype", q.problem.dtype},
                     {"causal", q.problem.causal},
-                    {"points", as_json(records)},
+                    {"rows", as_json(records)},
                     {"slopes", as_json(slopes_of(algorithms, all))}};
   std::cout << out.dump(2) << "\n";
 }

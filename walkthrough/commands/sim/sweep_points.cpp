@@ -6,6 +6,7 @@
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -15,12 +16,52 @@ namespace flashbook::sim {
 
 namespace {
 
+std::string whole(double value) {
+  return std::to_string(std::llround(value));
+}
+
+void set_rows(SweepQuestion& q, Index rows) {
+  q.schedule.b_r = rows;
+  q.schedule.b_c = q.schedule.b_c.value_or(io::default_blocks.columns);
+}
+
+void set_keys(SweepQuestion& q, Index keys) {
+  q.schedule.b_c = keys;
+  q.schedule.b_r = q.schedule.b_r.value_or(io::default_blocks.rows);
+}
+
 const std::vector<SweptAxis> axes = {
-    {"n", "--n", "N", "tokens N", short_count},
-    {"d", "--d", "d", "head dimension d", short_count},
-    {"m", "--sram", "M", "SRAM M of a worker, bytes", short_bytes},
-    {"br", "--br", "B_r", "query rows of a tile, B_r", short_count},
-    {"bc", "--bc", "B_c", "keys of a tile, B_c", short_count}};
+    {"n", "--n", "N", "tokens N", Scale::log2, short_count, whole,
+     [](SweepQuestion& q, Index n) { q.problem.n = n; }},
+    {"d", "--d", "d", "head dimension d", Scale::log2, short_count, whole,
+     [](SweepQuestion& q, Index d) { q.problem.d = d; }},
+    {"m",
+     "--sram",
+     "M",
+     "SRAM M of a worker, bytes",
+     Scale::log10,
+     short_bytes,
+     short_bytes,
+     [](SweepQuestion& q, Index bytes) { q.schedule.sram_bytes = bytes; },
+     {"--br", "--bc"}},
+    {"br",
+     "--br",
+     "B_r",
+     "query rows of a tile, B_r",
+     Scale::log2,
+     short_count,
+     whole,
+     set_rows,
+     {"--sram", "--blocks"}},
+    {"bc",
+     "--bc",
+     "B_c",
+     "keys of a tile, B_c",
+     Scale::log2,
+     short_count,
+     whole,
+     set_keys,
+     {"--sram", "--blocks"}}};
 
 }  // namespace
 
@@ -33,16 +74,9 @@ const SweptAxis& axis_of(const std::string& over) {
 namespace {
 
 /// The question with the axis's value in the place of its flag.
-SweepQuestion at(const SweepQuestion& question, Index value) {
-  SweepQuestion q = question;
-  if (q.over == "n") q.problem.n = value;
-  if (q.over == "d") q.problem.d = value;
-  if (q.over == "m") q.schedule.sram_bytes = value;
-  if (q.over == "br") q.schedule.b_r = value;
-  if (q.over == "bc") q.schedule.b_c = value;
-  if (q.over == "br" && !q.schedule.b_c) q.schedule.b_c = io::default_blocks.columns;
-  if (q.over == "bc" && !q.schedule.b_r) q.schedule.b_r = io::default_blocks.rows;
-  return q;
+SweepQuestion at(SweepQuestion question, Index value) {
+  axis_of(question.over).set(question, value);
+  return question;
 }
 
 /// Evenly spaced logarithms, as whole numbers; without --points one to each doubling.
@@ -85,60 +119,65 @@ void check_flags(const CLI::App& verb, const SweepQuestion& q, const SweptAxis& 
   if (given(axis.flag))
     throw InputError(axis.flag + " is given, and --over " + q.over +
                      " sets it: leave it out, for --from and --to say what it is");
-  const bool sweeps_blocks = q.over == "br" || q.over == "bc";
-  for (const std::string flag : {"--br", "--bc", "--sram", "--blocks"})
-    if (given(flag) && ((q.over == "m" && flag != "--blocks") ||
-                        (sweeps_blocks && (flag == "--sram" || flag == "--blocks"))))
+  for (const std::string& flag : axis.excluded)
+    if (given(flag))
       throw InputError(flag + " is given, and --over " + q.over +
-                       (q.over == "m" ? " chooses the blocks for each M" : " gives the blocks") +
-                       ": leave it out");
+                       " decides what tiles there are: leave it out");
 }
 
 }  // namespace
 
-void check_sweep(const CLI::App& verb, const SweepQuestion& question) {
+void check_sweep(const CLI::App& verb, const SweepQuestion& question,
+                 const std::vector<const io::Algorithm*>& algorithms) {
   check_flags(verb, question, axis_of(question.over));
   check_range(question);
+  at(question, question.to).schedule.check_used(algorithms);
 }
 
 // ---- the points
 
 namespace {
 
-/// The schedule of an algorithm, whatever of the options it has no use for.
+/// The paper's blocks too need not fit: it is their traffic that is asked for.
 io::Schedule schedule_of(const SweepQuestion& q, const io::Algorithm& algorithm,
                          const AttentionProblem& problem) {
-  io::Schedule schedule;
-  if (algorithm.takes.splits) schedule.splits = q.schedule.splits;
-  if (algorithm.takes.init) schedule.includes_init = q.schedule.includes_init;
-  if (!algorithm.takes.blocks) return schedule;
-  if (q.schedule.takes_paper_blocks() && q.schedule.sram_bytes) {
-    schedule.blocks = clamped(io::paper_blocks(problem, *q.schedule.sram_bytes), problem);
-    return schedule;
-  }
-  ScheduleOptions options = q.schedule;
-  options.splits = schedule.splits;
-  options.includes_init = schedule.includes_init;
-  return options.schedule(algorithm, problem);
+  const ScheduleOptions options = q.schedule.read_by(algorithm);
+  if (!options.takes_paper_blocks() || !options.sram_bytes)
+    return options.schedule(algorithm, problem);
+  return {.blocks = clamped(io::paper_blocks(problem, *options.sram_bytes), problem),
+          .splits = options.splits,
+          .includes_init = options.includes_init};
+}
+
+io::Report count(const SweepQuestion& q, const io::Algorithm& algorithm,
+                 const AttentionProblem& problem, const io::Schedule& schedule) {
+  const io::Report formula = closed_form(algorithm, problem, schedule);
+  if (q.analytic || !is_quick(problem, formula)) return formula;
+  io::RunOptions options = {schedule};
+  if (algorithm.takes.blocks && !q.schedule.takes_paper_blocks())
+    options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
+  return run_on_random(algorithm, problem, options);
 }
 
 Measured measure(const SweepQuestion& q, Index value, const io::Algorithm& algorithm) {
   const AttentionProblem problem = q.problem.problem();
   const io::Schedule schedule = schedule_of(q, algorithm, problem);
-  io::RunOptions options = {schedule};
-  if (algorithm.takes.blocks && !q.schedule.takes_paper_blocks())
-    options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
-  io::Report report = closed_form(algorithm, problem, schedule);
-  if (!q.analytic && is_quick(problem, report)) report = run_on_random(algorithm, problem, options);
-
+  const io::Report report = count(q, algorithm, problem, schedule);
+  const Index sram = q.schedule.sram_bytes.value_or(0);
   const double e = static_cast<double>(bytes_of(problem.dtype()));
   const double a_head = e * static_cast<double>(report.query_heads);
   const io::Shape shape = {static_cast<double>(q.problem.n), static_cast<double>(q.problem.d),
-                           static_cast<double>(q.schedule.sram_bytes.value_or(0)) / e};
-  const double compulsory = io::compulsory(shape, algorithm.backward);
-  const bool bounded = q.schedule.sram_bytes && !algorithm.backward && !q.problem.causal;
-  const double bound = bounded ? io::forward_lower_bound(shape) : compulsory;
-  return {value, &algorithm, schedule.blocks, report, a_head * compulsory, a_head * bound};
+                           static_cast<double>(sram) / e};
+  std::optional<double> bound;
+  if (algorithm.takes.blocks && !algorithm.backward && !q.problem.causal &&
+      report.peak_sram_bytes <= sram)
+    bound = a_head * io::forward_lower_bound(shape);
+  return {value,
+          &algorithm,
+          schedule.blocks,
+          report,
+          a_head * io::compulsory(shape, algorithm.backward),
+          bound};
 }
 
 bool some_tile_fits(const SweepQuestion& q, const io::Algorithm& algorithm) {
@@ -165,13 +204,27 @@ std::vector<Measured> measure_all(const SweepQuestion& q,
   return all;
 }
 
-std::optional<io::PowerLaw> slope_of(const std::vector<Measured>& all,
-                                     const io::Algorithm& algorithm) {
+namespace {
+
+std::string why_none(const std::vector<io::Sample>& samples) {
+  const std::string fewest = std::to_string(io::fewest_samples);
+  const std::string factor = "a factor of " + short_number(io::shortest_range);
+  if (samples.size() < io::fewest_samples)
+    return fewest + " points must move so much, not " + std::to_string(samples.size());
+  if (samples.back().x < io::shortest_range * samples.front().x)
+    return "what moves so much spans less than " + factor;
+  return "no " + fewest + " neighbours over " + factor + " on a line";
+}
+
+}  // namespace
+
+Slope slope_of(const std::vector<Measured>& all, const io::Algorithm& algorithm) {
   std::vector<io::Sample> samples;
   for (const Measured& m : all)
     if (m.algorithm == &algorithm && m.bytes() >= above_compulsory * m.compulsory)
       samples.push_back({static_cast<double>(m.value), m.bytes()});
-  return io::longest_power_law(samples, straight);
+  const auto law = io::longest_power_law(samples, straight);
+  return {law, law ? "" : why_none(samples)};
 }
 
 }  // namespace flashbook::sim

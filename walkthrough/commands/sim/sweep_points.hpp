@@ -28,13 +28,18 @@ struct SweepQuestion {
 struct SweptAxis {
   std::string name, flag, symbol;
   std::string label;  ///< with its unit
-  std::string (*tick)(double);
+  Scale scale;
+  std::string (*tick)(double);             ///< on the plot's axis
+  std::string (*text)(double);             ///< in tables
+  void (*set)(SweepQuestion&, Index);      ///< puts a value in the place of the flag
+  std::vector<std::string> excluded = {};  ///< other flags that would lose their meaning
 };
 
 const SweptAxis& axis_of(const std::string& over);
 
-/// Of the values, and of the flags of `verb` that do not go with the axis.
-void check_sweep(const CLI::App& verb, const SweepQuestion& question);
+/// Of the values, and of the flags of `verb` that go neither with the axis nor with an algorithm.
+void check_sweep(const CLI::App& verb, const SweepQuestion& question,
+                 const std::vector<const io::Algorithm*>& algorithms);
 
 /// One algorithm at one value of the axis.
 struct Measured {
@@ -43,7 +48,9 @@ struct Measured {
   io::Blocks blocks;
   io::Report report;
   double compulsory;  ///< bytes that move whatever the SRAM
-  double bound;       ///< bytes that a dense forward pass moves with the SRAM given, if one is
+  /// Bytes that no dense forward pass moves fewer of in the SRAM given; of a run that holds no
+  /// more.
+  std::optional<double> bound;
 
   double bytes() const { return static_cast<double>(report.bytes_read() + report.bytes_written()); }
 };
@@ -52,13 +59,18 @@ struct Measured {
 std::vector<Measured> measure_all(const SweepQuestion& question,
                                   const std::vector<const io::Algorithm*>& algorithms);
 
-/// Where the re-reads outweigh what must move at least ten times: FA1's d ≤ M ≤ Nd, Theorem 2.
+/// Where what must move anyway is a tenth at most, so that re-reads alone make the law. That is
+/// well inside the d ≤ M ≤ Nd of FA1's Theorem 2, at whose end nothing is read again.
 inline constexpr double above_compulsory = 10;
 /// How far from its line a count may lie.
 inline constexpr double straight = .05;
 
-/// The power law that an algorithm's bytes follow in that regime; none if they do not.
-std::optional<io::PowerLaw> slope_of(const std::vector<Measured>& all,
-                                     const io::Algorithm& algorithm);
+/// The power law that an algorithm's bytes follow there, or why none is stated.
+struct Slope {
+  std::optional<io::PowerLaw> law;
+  std::string why_none;
+};
+
+Slope slope_of(const std::vector<Measured>& all, const io::Algorithm& algorithm);
 
 }  // namespace flashbook::sim

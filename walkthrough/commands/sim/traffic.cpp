@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,10 +7,11 @@
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "walkthrough/commands/sim/output_options.hpp"
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/traffic_run.hpp"
 
 namespace flashbook {
@@ -26,17 +26,17 @@ struct Question {
   std::string algorithm;
   ProblemOptions problem;
   ScheduleOptions schedule;
-  bool analytic = false, json = false;
+  bool analytic = false;
+  OutputOptions output;
 };
 
 /// Elements a head that must move: for a dense forward pass also what its SRAM enforces.
 double least_elements(const Question& q, const io::Algorithm& algorithm, const Report& report) {
-  const double n = static_cast<double>(q.problem.n), d = static_cast<double>(q.problem.d);
-  if (algorithm.backward) return 8 * n * d;  // Q, K, V, O, dO in; dQ, dK, dV out
-  if (q.problem.causal) return 4 * n * d;
   const Index sram = q.schedule.sram_bytes.value_or(report.peak_sram_bytes);
-  const double m = static_cast<double>(sram / bytes_of(dtype_of(q.problem.dtype)));
-  return io::forward_lower_bound({n, d, m});
+  const io::Shape shape = {static_cast<double>(q.problem.n), static_cast<double>(q.problem.d),
+                           static_cast<double>(sram / bytes_of(dtype_of(q.problem.dtype)))};
+  if (algorithm.backward || q.problem.causal) return io::compulsory(shape, algorithm.backward);
+  return io::forward_lower_bound(shape);
 }
 
 Json tensors_json(const Report& r) {
@@ -85,10 +85,15 @@ void print_json(const Question& q, const io::Algorithm& algorithm, const io::Sch
   std::cout << out.dump(2) << "\n";
 }
 
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+/// Elements per query head, a tensor a row.
+Records records_of(const Report& r) {
+  Records records = {
+      {"tensor", "kind", "element_bytes", "reads", "writes", "atomic_updates", "source"}, {}};
+  for (const io::TensorTraffic& t : r.tensors)
+    records.rows.push_back({t.name, name(t.kind), t.element_bytes, t.counts.reads / r.query_heads,
+                            t.counts.writes / r.query_heads,
+                            t.counts.atomic_updates / r.query_heads, source_of(r)});
+  return records;
 }
 
 /// Traffic per query head, a tensor a row.
@@ -108,19 +113,11 @@ std::string traffic_table(const Report& r) {
   return table(rows);
 }
 
-std::string in_bytes(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
-}
-
 void print_table(const Question& q, const io::Algorithm& algorithm, const io::Schedule& schedule,
                  const Report& r) {
   const Index heads = r.query_heads;
-  const ProblemOptions& p = q.problem;
-  std::cout << algorithm.name << ": " << algorithm.title << "\n"
-            << "N = " << p.n << ", d = " << p.d << ", B = " << p.batch << ", H = " << p.heads
-            << ", " << p.dtype << (p.causal ? ", causal" : "");
-  if (algorithm.takes.blocks)
-    std::cout << ", tiles of S " << schedule.blocks.rows << " x " << schedule.blocks.columns;
+  std::cout << algorithm.name << ": " << algorithm.title << "\n" << q.problem.text();
+  if (algorithm.takes.blocks) std::cout << ", tiles of S " << text_of(schedule.blocks);
   if (algorithm.takes.splits) std::cout << ", " << schedule.splits << " splits";
   if (r.includes_init) std::cout << ", clearing counted";
   std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
@@ -128,21 +125,22 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const io::Sc
 
   const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
   const double least = least_elements(q, algorithm, r);
-  std::cout << "\n  bytes, whole problem   read " << in_bytes(r.bytes_read()) << ", written "
-            << in_bytes(r.bytes_written()) << "\n  at least               "
+  std::cout << "\n  bytes, whole problem   read " << short_bytes(r.bytes_read()) << ", written "
+            << short_bytes(r.bytes_written()) << "\n  at least               "
             << static_cast<Index>(std::ceil(least)) << " elements a head; moved "
-            << digits(moved / least) << " times that\n";
+            << short_number(moved / least) << " times that\n";
   if (algorithm.takes.blocks)
     std::cout << "  tiles of S computed    " << r.visited_tiles / heads << " per query head\n";
-  std::cout << "  FLOPs of the products  " << r.flops_executed << " executed, " << r.flops_nominal
-            << " nominal\n  peak SRAM of a worker  " << in_bytes(r.peak_sram_bytes) << " ("
-            << r.peak_sram_bytes << " bytes)\n";
+  std::cout << "  FLOPs of the products  " << short_flops(r.flops_executed) << " executed, "
+            << short_flops(r.flops_nominal) << " nominal\n  peak SRAM of a worker  "
+            << short_bytes(r.peak_sram_bytes) << " (" << r.peak_sram_bytes << " bytes)\n";
 }
 
 void traffic(const Question& q) {
   const io::Algorithm& algorithm = io::find_algorithm(q.algorithm);
   const AttentionProblem problem = q.problem.problem();
   const io::Schedule schedule = q.schedule.schedule(algorithm, problem);
+  q.output.check();
   Report report = closed_form(algorithm, problem, schedule);
   if (!q.analytic) {
     check_executable(problem, report);
@@ -150,7 +148,8 @@ void traffic(const Question& q) {
     options.sram_bytes = q.schedule.sram_bytes.value_or(io::Sram::unlimited);
     report = run_on_random(algorithm, problem, options);
   }
-  if (q.json)
+  q.output.write(records_of(report));
+  if (q.output.json)
     print_json(q, algorithm, schedule, report);
   else
     print_table(q, algorithm, schedule, report);
@@ -165,7 +164,7 @@ void add_sim_traffic(CLI::App& sim) {
   q->problem.add_to(*verb, true);
   q->schedule.add_to(*verb);
   verb->add_flag("--analytic", q->analytic, "from closed forms: any N at once, the same integers");
-  verb->add_flag("--json", q->json, "for programs");
+  q->output.add_to(*verb, false);
   verb->callback([q] { traffic(*q); });
 }
 
