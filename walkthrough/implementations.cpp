@@ -11,9 +11,10 @@
 namespace flashbook {
 namespace {
 
-/// The schedule of "[16x48]" or "[16x48/5]", if that is what `text` looks like.
-std::optional<io::Schedule> schedule_in(const char* text) {
-  int rows = 0, columns = 0, splits = 1, tail = 0;
+/// The schedule of "[16x48]" or, with as many splits as it says, "[16x48/5]", if that is what
+/// `text` looks like.
+std::optional<io::Schedule> schedule_in(const char* text, const io::Schedule& otherwise) {
+  int rows = 0, columns = 0, tail = 0, splits = static_cast<int>(otherwise.splits);
   if (std::sscanf(text, "[%9dx%9d%n/%9d%n", &rows, &columns, &tail, &splits, &tail) < 2)
     return std::nullopt;
   const bool is_whole = std::string_view(text + tail) == "]";
@@ -25,7 +26,7 @@ std::optional<io::Schedule> schedule_in(const char* text) {
 std::unique_ptr<Implementation> scheduled(const std::string& name) {
   for (const io::BlockedPair& pair : io::blocked_pairs()) {
     if (name.rfind(std::string(pair.name) + "[", 0) != 0) continue;
-    const auto schedule = schedule_in(name.c_str() + pair.name.size());
+    const auto schedule = schedule_in(name.c_str() + pair.name.size(), pair.schedule);
     if (schedule && (schedule->splits == 1 || io::find_algorithm(pair.forward).takes.splits))
       return std::make_unique<io::Blocked>(pair.name, *schedule);
   }

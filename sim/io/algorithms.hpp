@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cpu_reference/implementation.hpp"
+#include "sim/io/launch.hpp"
 #include "sim/io/mask.hpp"
 #include "sim/io/report.hpp"
 
@@ -86,6 +87,8 @@ struct Algorithm {
   void (*count)(const AttentionProblem&, const Schedule&, Report&);
   /// Bytes of SRAM that blocks need, in a problem no smaller than they are; null without blocks.
   Index (*footprint)(const AttentionProblem&, const Blocks&);
+  /// Adds to sums atomically: in any order, unless RunOptions::deterministic.
+  bool atomic_sums = false;
 };
 
 std::span<const Algorithm> algorithms();

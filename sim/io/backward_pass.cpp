@@ -12,11 +12,6 @@ void row_dots(const Tile& dO, const Tile& O, Tile& D) {
 
 }  // namespace
 
-Tensor BackwardPass::add_rows(Hbm& hbm, const char* name, Kind kind, Index columns) const {
-  return hbm.add_workspace(name, kind, DType::fp32,
-                           {problem_->batch, problem_->heads_q, problem_->n_q, columns});
-}
-
 // ---- loads
 
 Tile BackwardPass::load_lse(Sram& sram, const QueryTile& tile) const {
@@ -140,7 +135,7 @@ void BackwardPass::finish(Sram& sram, KeyPass& pass) const {
 
 std::vector<QueryTile> BackwardPass::rows_that_see(const KeyTile& tile) const {
   const auto& [member, kv_head, keys] = tile;
-  const Range visited = tiles_touching(band_of(problem_, member).rows_that_see(keys), blocks_.rows);
+  const Range visited = row_tiles_of(problem_, member, keys, blocks_.rows);
   std::vector<QueryTile> tiles;
   for (Index g = 0; g < problem_.group(); ++g)
     for (Index i = visited.first; i < visited.last; ++i)
@@ -197,7 +192,7 @@ float BackwardPass::delta_tile(Sram& sram, const QueryTile& tile, float sink, Te
 
 void BackwardPass::launch_bias(Machine& machine) const {
   if (!hbm_.bias) return;
-  launch_each(machine, bias_tiles(problem_, blocks_),
+  launch_over(machine, bias_tiles(problem_, blocks_),
               [&](Sram& sram, const BiasTile& tile) { bias_kernel(sram, tile); });
 }
 

@@ -57,10 +57,8 @@ class BackwardPass {
         blocks_(blocks),
         hbm_(bind_backward(hbm, problem, tensors)),
         scores_(problem, hbm_),
-        delta_(delta == Delta::in_hbm ? add_rows(hbm, "delta", Kind::vector, 1) : Tensor{}) {}
-
-  /// A workspace of an fp32 number, or `columns` of them, a query row: [B, H_q, N_q, columns].
-  Tensor add_rows(Hbm& hbm, const char* name, Kind kind, Index columns) const;
+        delta_(delta == Delta::in_hbm ? add_row_workspace(hbm, problem, "delta", Kind::vector, 1)
+                                      : Tensor{}) {}
 
   virtual Tile load_lse(Sram& sram, const QueryTile& tile) const;
   /// Q, dO, LSE and D.
@@ -119,21 +117,14 @@ class BackwardPass {
                 Tile& sum) const;
 };
 
-/// One kernel: task(sram, tile), a worker a tile.
-template <class AnyTile, class Task>
-void launch_each(Machine& machine, const std::vector<AnyTile>& tiles, const Task& task) {
-  machine.launch(static_cast<Index>(tiles.size()),
-                 [&](Sram& sram, Index t) { task(sram, tiles[static_cast<std::size_t>(t)]); });
-}
-
 template <class Task>
 void BackwardPass::launch_heads_of_keys(Machine& machine, const Task& task) const {
-  const Index heads = problem_->heads_kv, block = blocks_.columns;
-  machine.launch(problem_->members * heads, [&](Sram& sram, Index t) {
-    const Member member = problem_.member(t / heads);
-    for (Index j = 0; j * block < member.n_k; ++j)
-      task(sram, KeyTile{member, t % heads, tile_of(j, block, member.n_k)});
-  });
+  const auto head = [&](Sram& sram, const HeadOf& at) {
+    const Index block = blocks_.columns, n_k = at.member.n_k;
+    for (Index j = 0; j * block < n_k; ++j)
+      task(sram, KeyTile{at.member, at.head, tile_of(j, block, n_k)});
+  };
+  launch_over(machine, heads_of(problem_, problem_->heads_kv), head);
 }
 
 }  // namespace flashbook::io

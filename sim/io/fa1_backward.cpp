@@ -12,17 +12,18 @@ class Fa1Backward : public BackwardPass {
   Fa1Backward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
               const Blocks& blocks)
       : BackwardPass(hbm, problem, tensors, blocks, Delta::on_chip),
-        m_(add_rows(hbm, "m", Kind::vector, 1)),
-        l_(add_rows(hbm, "l", Kind::vector, 1)),
-        dq_(problem, blocks, hbm_.grad_q, add_rows(hbm, "dQ_fp32", Kind::matrix, problem->d)) {}
+        m_(add_row_workspace(hbm, problem, "m", Kind::vector, 1)),
+        l_(add_row_workspace(hbm, problem, "l", Kind::vector, 1)),
+        dq_(problem, blocks, hbm_.grad_q,
+            add_row_workspace(hbm, problem, "dQ_fp32", Kind::matrix, problem->d)) {}
 
   void run(Machine& machine, bool includes_init) const {
     const auto row_tiles = query_tiles(problem_, blocks_.rows);
-    launch_each(machine, row_tiles, [&](Sram& sram, const QueryTile& tile) { save(sram, tile); });
+    launch_over(machine, row_tiles, [&](Sram& sram, const QueryTile& tile) { save(sram, tile); });
     machine.forget();  // a forward pass wrote ℓ and m: not counted
-    launch_each(machine, row_tiles,
+    launch_over(machine, row_tiles,
                 [&](Sram& sram, const QueryTile& tile) { dq_.clear(sram, tile); });
-    launch_each(machine, key_tiles(problem_, blocks_.columns),
+    launch_over(machine, key_tiles(problem_, blocks_.columns),
                 [&](Sram& sram, const KeyTile& tile) { clear(sram, tile); });
     if (!includes_init) machine.forget();
 
@@ -48,7 +49,7 @@ class Fa1Backward : public BackwardPass {
     const Region vector = query_rows(tile.member, tile.head, tile.rows, 1);
     Tile m = sram.load(m_, vector);
     const Tile l = sram.load(l_, vector);
-    for (Index i = 0; i < m.rows(); ++i) m(i) = SoftmaxState{m(i), l(i)}.lse();
+    to_lse(m, l);
     return m;
   }
 
@@ -57,7 +58,7 @@ class Fa1Backward : public BackwardPass {
     const Region vector = query_rows(tile.member, tile.head, tile.rows, 1);
     const Tile m = sram.load(hbm_.lse, vector);
     Tile l = sram.allocate("l", m.rows(), 1);
-    for (Index i = 0; i < m.rows(); ++i) l(i) = m(i) == minus_infinity ? 0.f : 1.f;
+    for (Index i = 0; i < m.rows(); ++i) l(i) = state_of_part(m(i)).l;
     sram.store(m, m_, vector);
     sram.store(l, l_, vector);
   }

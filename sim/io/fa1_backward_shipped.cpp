@@ -11,11 +11,12 @@ class Fa1BackwardShipped : public BackwardPass {
   Fa1BackwardShipped(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
                      const Blocks& blocks)
       : BackwardPass(hbm, problem, tensors, blocks, Delta::in_hbm),
-        dq_(problem, blocks, hbm_.grad_q, add_rows(hbm, "dQ_fp32", Kind::matrix, problem->d)) {}
+        dq_(problem, blocks, hbm_.grad_q,
+            add_row_workspace(hbm, problem, "dQ_fp32", Kind::matrix, problem->d)) {}
 
   void run(Machine& machine) const {
     launch_sinks(machine);
-    launch_each(machine, query_tiles(problem_, blocks_.rows),
+    launch_over(machine, query_tiles(problem_, blocks_.rows),
                 [&](Sram& sram, const QueryTile& tile) {
                   if (dq_.visits(tile).empty()) dq_.clear(sram, tile);
                 });

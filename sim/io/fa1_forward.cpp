@@ -13,7 +13,7 @@ class Fa1Forward {
       : problem_(problem),
         blocks_(options.blocks),
         hbm_(tensors),
-        O_partial_(add_row_workspace(hbm, "O_partial", Kind::matrix, problem->d_v)),
+        O_partial_(add_row_workspace(hbm, problem, "O_partial", Kind::matrix, problem->d_v)),
         steps_(problem, options, hbm_) {}
   virtual ~Fa1Forward() = default;
 
@@ -41,11 +41,6 @@ class Fa1Forward {
   /// O is divided by ℓ.
   virtual void store(Sram& sram, RowTile& row, bool is_last) const = 0;
 
-  /// [B, H_q, N_q, channels] in fp32.
-  Tensor add_row_workspace(Hbm& hbm, const char* name, Kind kind, Index channels) const {
-    return hbm.add_workspace(name, kind, DType::fp32,
-                             {problem_->batch, problem_->heads_q, problem_->n_q, channels});
-  }
   static Region vector_of(const QueryTile& tile) {
     return query_rows(tile.member, tile.head, tile.rows, 1);
   }
@@ -68,8 +63,8 @@ class Literal : public Fa1Forward {
   Literal(Hbm& hbm, const AttentionProblem& problem, const RunOptions& options,
           const Tensors& tensors)
       : Fa1Forward(hbm, problem, options, tensors),
-        m_(add_row_workspace(hbm, "m", Kind::vector, 1)),
-        l_(add_row_workspace(hbm, "l", Kind::vector, 1)) {}
+        m_(add_row_workspace(hbm, problem, "m", Kind::vector, 1)),
+        l_(add_row_workspace(hbm, problem, "l", Kind::vector, 1)) {}
 
   /// O = 0, ℓ = 0, m = −∞, or what a sink makes of them; of rows that see no key, this is all.
   void initialise(Sram& sram, const QueryTile& tile) const {

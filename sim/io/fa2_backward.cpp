@@ -11,11 +11,12 @@ class Fa2Backward : public BackwardPass {
   Fa2Backward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
               const Blocks& blocks)
       : BackwardPass(hbm, problem, tensors, blocks, Delta::in_hbm),
-        dq_(problem, blocks, hbm_.grad_q, add_rows(hbm, "dQ_fp32", Kind::matrix, problem->d)) {}
+        dq_(problem, blocks, hbm_.grad_q,
+            add_row_workspace(hbm, problem, "dQ_fp32", Kind::matrix, problem->d)) {}
 
   void run(Machine& machine) const {
     launch_delta(machine);
-    launch_each(machine, query_tiles(problem_, blocks_.rows),
+    launch_over(machine, query_tiles(problem_, blocks_.rows),
                 [&](Sram& sram, const QueryTile& tile) { dq_.clear(sram, tile); });
     launch_heads_of_keys(machine, [&](Sram& sram, const KeyTile& tile) { key_tile(sram, tile); });
     launch_bias(machine);

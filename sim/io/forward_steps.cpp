@@ -10,7 +10,7 @@ void RowState::divide_by_l() {
 }
 
 Tile& RowState::lse_in_place() {
-  for (Index i = 0; i < m.rows(); ++i) m(i) = SoftmaxState{m(i), l(i)}.lse();
+  to_lse(m, l);
   return m;
 }
 

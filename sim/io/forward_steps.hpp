@@ -39,12 +39,11 @@ class ForwardSteps {
 
   /// Numbers [first, last) of the key tiles that a row tile visits: those with a visible pair.
   Range key_tiles_of(const QueryTile& tile) const {
-    const Band band = band_of(problem_, tile.member);
-    return tiles_touching(band.keys_seen_by(tile.rows), options_.blocks.columns);
+    return io::key_tiles_of(problem_, tile, options_.blocks.columns);
   }
   /// And of the row tiles that visit a key tile.
   Range row_tiles_of(const Member& member, Range keys) const {
-    return tiles_touching(band_of(problem_, member).rows_that_see(keys), options_.blocks.rows);
+    return io::row_tiles_of(problem_, member, keys, options_.blocks.rows);
   }
 
   float load_slope(Sram& sram, const Member& member, Index head) const {

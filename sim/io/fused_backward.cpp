@@ -10,19 +10,19 @@ class FusedBackward : public BackwardPass {
   FusedBackward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
                 const Blocks& blocks)
       : BackwardPass(hbm, problem, tensors, blocks, Delta::in_hbm),
-        sum_(add_rows(hbm, "dQ_fp32", Kind::matrix, problem->d)) {}
+        sum_(add_row_workspace(hbm, problem, "dQ_fp32", Kind::matrix, problem->d)) {}
 
   void run(Machine& machine, bool deterministic) const {
     const auto row_tiles = query_tiles(problem_, blocks_.rows);
     const auto main = [&](Sram& sram, const KeyTile& tile) { key_tile(sram, tile); };
     launch_delta(machine);
-    launch_each(machine, row_tiles,
+    launch_over(machine, row_tiles,
                 [&](Sram& sram, const QueryTile& tile) { store_zeros(sram, sum_, region(tile)); });
     if (deterministic)
       launch_heads_of_keys(machine, main);
     else
-      launch_each(machine, key_tiles(problem_, blocks_.columns), main);
-    launch_each(machine, row_tiles,
+      launch_over(machine, key_tiles(problem_, blocks_.columns), main);
+    launch_over(machine, row_tiles,
                 [&](Sram& sram, const QueryTile& tile) { convert(sram, tile); });
     launch_bias(machine);
   }

@@ -8,13 +8,13 @@ namespace flashbook::io {
 namespace {
 
 constexpr std::array all_pairs = {
-    // name; forward, backward; schedule
+    // name; forward, backward; schedule, deterministic
     BlockedPair{"io.fa2", "fa2_forward", "three_kernel_backward"},
     BlockedPair{"io.fa1", "fa1_forward_lse", "fa1_backward"},
     BlockedPair{"io.fa1_shipped", "fa1_forward_shipped", "fa1_backward_shipped"},
     BlockedPair{"io.fa2_literal", "fa2_forward", "fa2_backward"},
-    BlockedPair{"io.fused", "fa2_forward", "fused_backward", {}, DqSum::any_order},
-    BlockedPair{"io.fused_in_order", "fa2_forward", "fused_backward", {}, DqSum::made_to_repeat},
+    BlockedPair{"io.fused", "fa2_forward", "fused_backward"},
+    BlockedPair{"io.fused_in_order", "fa2_forward", "fused_backward", {}, true},
     BlockedPair{"io.split_kv", "split_kv_decode", "", {.splits = 3}},
 };
 
@@ -59,7 +59,7 @@ std::string Blocked::name() const {
 
 Properties Blocked::properties() const {
   Properties properties;
-  properties.deterministic_dq = pair_.dq_sum != DqSum::any_order;
+  properties.deterministic_dq = pair_.deterministic || !(backward_ && backward_->atomic_sums);
   properties.nan_spreads_within = TileShape{schedule_.blocks.rows, schedule_.blocks.columns};
   return properties;
 }
@@ -83,7 +83,7 @@ void Blocked::backward(const AttentionProblem& problem, const Inputs& inputs, co
                        const Cotangents& cotangents, const Gradients& gradients) const {
   if (backward_ == nullptr) throw InputError(supports_backward(problem).reason());
   RunOptions options = {schedule_};
-  options.deterministic = pair_.dq_sum == DqSum::made_to_repeat;
+  options.deterministic = pair_.deterministic;
   run(*backward_, problem, {inputs, saved, cotangents, gradients}, options);
 }
 

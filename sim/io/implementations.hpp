@@ -4,16 +4,12 @@
 
 namespace flashbook::io {
 
-/// In which order a backward pass adds up dQ: one of its own, any (atomically), or any but for
-/// RunOptions::deterministic.
-enum class DqSum { repeats, any_order, made_to_repeat };
-
 /// A forward and a backward pass in blocks that go by one name.
 struct BlockedPair {
   std::string_view name;
   std::string_view forward, backward;  ///< algorithms by name; backward may be empty: there is none
   Schedule schedule = {};              ///< how it runs unless told otherwise
-  DqSum dq_sum = DqSum::repeats;
+  bool deterministic = false;          ///< RunOptions::deterministic
 };
 
 /// `io.fa2` and its like: the one list that command line and tests read.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -82,7 +81,7 @@ struct Resident {
   Index rows, columns, bytes;
 };
 
-/// Hears of everything a worker does that counts, as it happens (Machine::listener).
+/// Hears of everything a worker does that counts, as it happens (Machine::listener, launch.hpp).
 class Listener {
  public:
   enum class Move { load, store, atomic_add };
@@ -210,21 +209,6 @@ class Sram {
   Listener* listener_;
   std::vector<Slot> slots_;
   Tally tally_;
-};
-
-/// HBM, as many workers with SRAM as there are threads, and what they have counted so far.
-struct Machine {
-  Hbm hbm;
-  Index sram_bytes = Sram::unlimited;  ///< a worker
-  int max_workers = std::numeric_limits<int>::max();
-  Listener* listener = nullptr;
-  Tally tally;
-
-  /// A kernel: task(sram, t) for every t in [0, tasks), in any order, on all workers; one by one
-  /// and in order where a listener is given.
-  void launch(Index tasks, const std::function<void(Sram&, Index)>& task);
-  /// What ran so far was a preparation: it is not counted.
-  void forget();
 };
 
 }  // namespace flashbook::io

@@ -3,7 +3,7 @@
 namespace flashbook::io {
 
 Range PartialDq::visits(const QueryTile& tile) const {
-  return tiles_touching(band_of(problem_, tile.member).keys_seen_by(tile.rows), blocks_.columns);
+  return key_tiles_of(problem_, tile, blocks_.columns);
 }
 
 bool PartialDq::is_first(const QueryTile& tile, Range keys) const {

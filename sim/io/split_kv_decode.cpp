@@ -26,8 +26,8 @@ class SplitKvDecode {
         d_v_(problem->d_v),
         splits_(options.splits),
         hbm_(bind_forward(hbm, problem, tensors)),
-        O_partial_(add_partials(hbm, "O_partial", Kind::matrix, problem, d_v_)),
-        lse_partial_(add_partials(hbm, "LSE_partial", Kind::vector, problem, 1)),
+        O_partial_(add_row_workspace(hbm, problem, "O_partial", Kind::matrix, d_v_, splits_)),
+        lse_partial_(add_row_workspace(hbm, problem, "LSE_partial", Kind::vector, 1, splits_)),
         steps_(problem, options, hbm_) {}
 
   /// O and LSE of the rows over the run's keys alone.
@@ -65,11 +65,6 @@ class SplitKvDecode {
   }
 
  private:
-  Tensor add_partials(Hbm& hbm, const char* name, Kind kind, const AttentionProblem& problem,
-                      Index channels) const {
-    return hbm.add_workspace(name, kind, DType::fp32,
-                             {splits_ * batch_, problem->heads_q, problem->n_q, channels});
-  }
   /// Rows of O_s or LSE_s, [S·B, H_q, N_q, channels].
   Region partial(const QueryTile& tile, Index split, Index channels) const {
     Region region = query_rows(tile.member, tile.head, tile.rows, channels);

@@ -130,6 +130,12 @@ Tensors bind_backward(Hbm& hbm, const AttentionProblem& problem, const RunTensor
   return t;
 }
 
+Tensor add_row_workspace(Hbm& hbm, const AttentionProblem& problem, const char* name, Kind kind,
+                         Index channels, Index parts) {
+  return hbm.add_workspace(name, kind, DType::fp32,
+                           {parts * problem->batch, problem->heads_q, problem->n_q, channels});
+}
+
 std::vector<QueryTile> query_tiles(const AttentionProblem& problem, Index block) {
   std::vector<QueryTile> tiles;
   for (Index b = 0; b < problem->members; ++b) {

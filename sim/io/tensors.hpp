@@ -16,6 +16,11 @@ struct Tensors {
 Tensors bind_forward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors);
 Tensors bind_backward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors);
 
+/// A workspace of `channels` fp32 numbers a query row, `parts` times: [parts · B, H_q, N_q,
+/// channels].
+Tensor add_row_workspace(Hbm& hbm, const AttentionProblem& problem, const char* name, Kind kind,
+                         Index channels, Index parts = 1);
+
 /// Rows of one query head of a member: in Q, O, dO, dQ ([.., channels]), LSE and Δ (1 channel).
 inline Region query_rows(const Member& member, Index head, Range rows, Index channels) {
   return {member.batch, head, member.first_q + rows.first, rows.size(), 0, channels};
@@ -81,6 +86,17 @@ std::vector<BiasTile> bias_tiles(const AttentionProblem& problem, const Blocks& 
 
 std::vector<QueryTile> query_tiles(const AttentionProblem& problem, Index block);
 std::vector<KeyTile> key_tiles(const AttentionProblem& problem, Index block);
+/// Numbers [first, last) of the key tiles of `block` keys that a row tile visits: those with a
+/// visible pair.
+inline Range key_tiles_of(const AttentionProblem& problem, const QueryTile& tile, Index block) {
+  return tiles_touching(band_of(problem, tile.member).keys_seen_by(tile.rows), block);
+}
+/// And of the row tiles of `block` rows that visit the keys.
+inline Range row_tiles_of(const AttentionProblem& problem, const Member& member, Range keys,
+                          Index block) {
+  return tiles_touching(band_of(problem, member).rows_that_see(keys), block);
+}
+
 /// Heads 0 … heads − 1 of every member: H_q or H_kv of them.
 std::vector<HeadOf> heads_of(const AttentionProblem& problem, Index heads);
 

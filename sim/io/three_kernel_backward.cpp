@@ -13,9 +13,9 @@ class ThreeKernels : public BackwardPass {
 
   void run(Machine& machine) const {
     launch_delta(machine);
-    launch_each(machine, key_tiles(problem_, blocks_.columns),
+    launch_over(machine, key_tiles(problem_, blocks_.columns),
                 [&](Sram& sram, const KeyTile& tile) { key_kernel(sram, tile); });
-    launch_each(machine, query_tiles(problem_, blocks_.rows),
+    launch_over(machine, query_tiles(problem_, blocks_.rows),
                 [&](Sram& sram, const QueryTile& tile) { query_kernel(sram, tile); });
     launch_bias(machine);
   }
@@ -40,13 +40,12 @@ void ThreeKernels::query_kernel(Sram& sram, const QueryTile& tile) const {
   Tile dQ = sram.allocate("dQ", rows.size(), problem_->d);
   dQ.setZero();
 
-  const Range visited =
-      tiles_touching(band_of(problem_, member).keys_seen_by(rows), blocks_.columns);
+  const Range visited = key_tiles_of(problem_, tile, blocks_.columns);
   for (Index j = visited.first; j < visited.last; ++j) {
     const Range keys = tile_of(j, blocks_.columns, member.n_k);
     KeySide key_side = load_keys(sram, {member, problem_.kv_head(h), keys});
     ScoreGradient scores = recompute(sram, {member, h, rows, keys}, slope, queries.Q, key_side.K);
-    if (scores.hides_pairs) silence_unseen_keys(scores.S, key_side.K);
+    if (scores.hides_pairs) scores.silenced.emplace(scores.S, key_side.K);
     differentiate(sram, scores, queries, key_side);
     to_operand(scores);
     add_product(sram, dQ, scores.dS, key_side.K);

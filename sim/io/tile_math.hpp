@@ -42,6 +42,11 @@ inline void add_broadcast(const Tile& dS, Tile& sum) {
   }
 }
 
+/// m = m + ln ℓ: the LSE, in m's place.
+inline void to_lse(Tile& m, const Tile& l) {
+  for (Index i = 0; i < m.rows(); ++i) m(i) = SoftmaxState{m(i), l(i)}.lse();
+}
+
 inline bool all_finite(const Tile& tile) {
   return (tile.array() * 0).sum() == 0;
 }
@@ -51,15 +56,9 @@ inline bool is_unseen(const Tile& S, Index j) {
   return (S.col(j).array() == minus_infinity).all();
 }
 
-/// Zeroes the rows of a key tile (K or V) whose column of S is −∞ throughout: nobody sees them.
-/// Their weights will be 0, but what they hold must not matter, and 0 · NaN is NaN.
-inline void silence_unseen_keys(const Tile& S, Tile& keys) {
-  if (all_finite(keys)) return;
-  for (Index j = 0; j < S.cols(); ++j)
-    if (is_unseen(S, j)) keys.row(j).setZero();
-}
-
-/// The same for as long as it lives, in a key tile that other rows will still read.
+/// Zeroes, for as long as it lives, the rows of a key tile (K or V) whose column of S is −∞
+/// throughout: nobody sees them. Their weights will be 0, but what they hold must not matter, and
+/// 0 · NaN is NaN. Other rows may see them yet.
 class SilencedKeys {
  public:
   SilencedKeys(const Tile& S, Tile& keys) : keys_(keys) {
@@ -80,7 +79,7 @@ class SilencedKeys {
   std::vector<std::pair<Index, Matrix<float>>> before_;
 };
 
-/// Likewise the rows of a query tile (Q or dO) that see no key.
+/// Zeroes likewise, for good, the rows of a query tile (Q or dO) that see no key.
 inline void silence_blind_queries(const Tile& S, Tile& queries) {
   if (all_finite(queries)) return;
   for (Index i = 0; i < S.rows(); ++i)

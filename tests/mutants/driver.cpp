@@ -9,7 +9,6 @@
 
 using namespace flashbook;
 using namespace flashbook::io;
-using testing::pick;
 using testing::Random;
 
 namespace {
@@ -20,13 +19,6 @@ constexpr int problems = 500;
 struct Faults {
   std::string values, counts;
 };
-
-Schedule random_schedule(Random& random, const Algorithm& algorithm) {
-  Schedule schedule = {{pick(random, 1, 8), pick(random, 1, 8)}};
-  if (algorithm.takes.splits) schedule.splits = pick(random, 1, 5);
-  if (algorithm.takes.init) schedule.includes_init = testing::chance(random, .5);
-  return schedule;
-}
 
 bool same_counts(const Report& a, const Report& b) {
   return a.tensors == b.tensors && a.visited_tiles == b.visited_tiles &&
@@ -42,7 +34,7 @@ void check(Random& random, const Algorithm& algorithm, Faults& faults) {
   got.clear_outputs();
   if (algorithm.backward) got.o = want.o;
 
-  const Schedule schedule = random_schedule(random, algorithm);
+  const Schedule schedule = testing::random_schedule(random, algorithm, 8);
   if (algorithm.backward || !algorithm.writes_lse) got.lse = want.lse;
   const Report report = run(algorithm, problem, testing::run_tensors(got), {schedule});
   const std::string strayed = testing::difference(problem, got, want, algorithm.backward);

@@ -43,5 +43,17 @@ TEST_CASE("every implementation passes every case of the suite") {
   CHECK(passed > cases.size() * implementations.size() / 2);
 }
 
+TEST_CASE("blocks of your own leave an implementation its number of splits, unless told") {
+  CHECK(find_implementation("io.split_kv[16x48]")->name() == "io.split_kv[16x48/3]");
+  CHECK(find_implementation("io.split_kv[16x48/1]")->name() == "io.split_kv[16x48/1]");
+  CHECK(find_implementation("io.fa2[16x48]")->name() == "io.fa2[16x48]");
+}
+
+TEST_CASE("of the blocked backward passes, those that add dQ atomically promise no order of it") {
+  CHECK_FALSE(find_implementation("io.fused")->properties().deterministic_dq);
+  for (const char* name : {"io.fused_in_order", "io.fa1", "io.fa2", "io.fa2_literal"})
+    CHECK(find_implementation(name)->properties().deterministic_dq);
+}
+
 }  // namespace
 }  // namespace flashbook

@@ -3,15 +3,14 @@
 #include <omp.h>
 
 #include "cpu_reference/error.hpp"
-#include "random_problem.hpp"
-#include "sim/io/closed_form/best_blocks.hpp"
-#include "sim/io/closed_form/closed_form.hpp"
+#include "io_runs.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
 using flashbook::testing::pick;
 using flashbook::testing::Random;
 using flashbook::testing::random_problem;
+using flashbook::testing::run_tensors;
 using flashbook::testing::Tensors;
 
 namespace {
@@ -23,10 +22,8 @@ const char* const all_keys_outside[] = {"fa1_backward", "fa1_backward_shipped", 
 Report compute(const Algorithm& backward, const AttentionProblem& problem, Tensors& t,
                const RunOptions& options) {
   t.clear_outputs();
-  RunOptions forward;
-  forward.blocks = options.blocks;
-  run(find_algorithm("fa2_forward"), problem, {t.inputs(), t.outputs(), {}, {}}, forward);
-  return run(backward, problem, {t.inputs(), t.outputs(), t.cotangents(), t.gradients()}, options);
+  run(find_algorithm("fa2_forward"), problem, run_tensors(t), {{options.blocks}});
+  return run(backward, problem, run_tensors(t), options);
 }
 
 Report count(const char* name, const flashbook_problem& p, const RunOptions& options) {
@@ -34,13 +31,6 @@ Report count(const char* name, const flashbook_problem& p, const RunOptions& opt
   Random random(7);
   Tensors tensors(problem, random);
   return compute(find_algorithm(name), problem, tensors, options);
-}
-
-RunOptions with_blocks(Index rows, Index columns, bool includes_init = false) {
-  RunOptions options;
-  options.blocks = {rows, columns};
-  options.includes_init = includes_init;
-  return options;
 }
 
 struct Row {
@@ -58,11 +48,6 @@ Counts counts_of(const Report& report, const char* tensor) {
   for (const TensorTraffic& t : report.tensors)
     if (t.name == tensor) return t.counts;
   return {};
-}
-
-bool same_counts(const Report& a, const Report& b) {
-  return a.tensors == b.tensors && a.visited_tiles == b.visited_tiles &&
-         a.flops_executed == b.flops_executed && a.peak_sram_bytes == b.peak_sram_bytes;
 }
 
 bool same_gradients(const Tensors& a, const Tensors& b) {
@@ -95,7 +80,7 @@ TEST_CASE("the rows of the traffic table, ragged, dense and causal") {
       CHECK(report.visited_tiles == V);
       if (!causal) CHECK(report.flops_executed == report.flops_nominal);  // 10N²d
     };
-    const RunOptions plain = with_blocks(B_r, B_c), with_init = with_blocks(B_r, B_c, true);
+    const RunOptions plain = {{{B_r, B_c}}}, with_init = {{{B_r, B_c}, 1, true}};
     const Index Nd = N * d, dR = d * R;
     check("fa1_backward", plain, {2 * Nd + 4 * dR, dR + 2 * Nd, 2 * R, 0, 0});
     check("fa1_backward", with_init, {2 * Nd + 4 * dR, dR + 5 * Nd, 2 * R, 0, 0});
@@ -111,7 +96,7 @@ TEST_CASE("dQ's partial sums are fp32 and elsewhere; the last visit alone writes
   flashbook_problem p = dense_problem(1, 1, 1, N, N, d, d);
   p.dtype = FLASHBOOK_BF16;
   for (const char* name : {"fa1_backward", "fa1_backward_shipped"}) {
-    const Report report = count(name, p, with_blocks(6, 5));
+    const Report report = count(name, p, {{{6, 5}}});
     CHECK(counts_of(report, "dQ") == Counts{0, N * d, 0});
     CHECK(counts_of(report, "dQ_fp32").writes == (T_c - 1) * N * d);
     for (const TensorTraffic& t : report.tensors)
@@ -128,7 +113,7 @@ TEST_CASE("rows that no key tile visits: zeros in dQ, by the clearing") {
   const auto check = [&](const char* name, bool init, Index dq, Index sum_read, Index sum_written) {
     CAPTURE(name);
     CAPTURE(init);
-    const Report report = count(name, p, with_blocks(3, 2, init));
+    const Report report = count(name, p, {{{3, 2}, 1, init}});
     CHECK(counts_of(report, "dQ") == Counts{0, dq * d, 0});
     CHECK(counts_of(report, "dQ_fp32").reads == sum_read * d);
     CHECK(counts_of(report, "dQ_fp32").writes == sum_written * d);
@@ -138,7 +123,7 @@ TEST_CASE("rows that no key tile visits: zeros in dQ, by the clearing") {
   check("fa1_backward_shipped", false, N_v + unseen, R - N_v, R - N_v);
   check("fa2_backward", false, N_v + unseen, R, R);
   check("fused_backward", false, N_v + unseen, N_v + unseen, N_v + unseen);
-  const Report shipped = count("fa1_backward_shipped", p, with_blocks(3, 2));
+  const Report shipped = count("fa1_backward_shipped", p, {{{3, 2}}});
   CHECK(counts_of(shipped, "O") == Counts{N_v * d, 0, 0});
   CHECK(counts_of(shipped, "delta") == Counts{R - N_v, N_v, 0});
 
@@ -147,7 +132,7 @@ TEST_CASE("rows that no key tile visits: zeros in dQ, by the clearing") {
   Tensors t(problem, random);
   for (const char* name : all_keys_outside) {
     CAPTURE(name);
-    compute(find_algorithm(name), problem, t, with_blocks(3, 2));
+    compute(find_algorithm(name), problem, t, {{{3, 2}}});
     for (Index i = 0; i < unseen * d; ++i) CHECK(t.d_q[i] == 0);
     CHECK(t.d_q[(unseen + 1) * d] != 0);
   }
@@ -158,24 +143,11 @@ TEST_CASE("a key tile is read, and its gradients written, once for all heads of 
   const flashbook_problem p = dense_problem(1, 6, heads_kv, N, N, d, d_v);
   for (const char* name : all_keys_outside) {
     CAPTURE(name);
-    const Report report = count(name, p, with_blocks(4, 3));
+    const Report report = count(name, p, {{{4, 3}}});
     CHECK(counts_of(report, "K") == Counts{heads_kv * N * d, 0, 0});
     CHECK(counts_of(report, "V") == Counts{heads_kv * N * d_v, 0, 0});
     CHECK(counts_of(report, "dK") == Counts{0, heads_kv * N * d, 0});
     CHECK(counts_of(report, "dV") == Counts{0, heads_kv * N * d_v, 0});
-  }
-}
-
-TEST_CASE("with the clearing counted, executed = closed form on random problems") {
-  Random random(83);
-  const Algorithm& fa1 = find_algorithm("fa1_backward");
-  for (int n = 0; n < 1000; ++n) {
-    const AttentionProblem problem = random_problem(random);
-    CAPTURE(n);
-    CAPTURE(testing::describe(problem));
-    Tensors tensors(problem, random);
-    const RunOptions options = with_blocks(pick(random, 1, 10), pick(random, 1, 10), true);
-    CHECK(same_counts(compute(fa1, problem, tensors, options), closed_form(fa1, problem, options)));
   }
 }
 
@@ -188,7 +160,7 @@ TEST_CASE("the counted peak is what a run needs, to the byte") {
     for (const char* name : all_keys_outside) {
       CAPTURE(name);
       const Algorithm& backward = find_algorithm(name);
-      RunOptions options = with_blocks(pick(random, 1, 10), pick(random, 1, 10));
+      RunOptions options = {{{pick(random, 1, 10), pick(random, 1, 10)}}};
       options.sram_bytes = closed_form(backward, problem, options).peak_sram_bytes;
       if (closed_form(backward, problem, options).visited_tiles == 0) continue;
       CHECK_NOTHROW(compute(backward, problem, tensors, options));
@@ -198,26 +170,6 @@ TEST_CASE("the counted peak is what a run needs, to the byte") {
   }
 }
 
-TEST_CASE("no run moves less than the bound by which best_blocks leaves shapes out") {
-  Random random(101);
-  double closest = 0;
-  for (int n = 0; n < 1000; ++n) {
-    const AttentionProblem problem = random_problem(random, 60);
-    const Blocks blocks = {pick(random, 1, 30), pick(random, 1, 30)};
-    CAPTURE(testing::describe(problem));
-    for (const Algorithm& algorithm : algorithms()) {
-      if (!algorithm.takes.blocks) continue;
-      CAPTURE(std::string(algorithm.name));
-      const Report report = closed_form(algorithm, problem, {blocks});
-      const auto moved = static_cast<double>(report.bytes_read() + report.bytes_written());
-      const double least = least_bytes(algorithm, problem, all_visible_pairs(problem), blocks);
-      REQUIRE(least <= moved);
-      if (moved > 0) closest = std::max(closest, least / moved);
-    }
-  }
-  CHECK(closest > 0.8);
-}
-
 TEST_CASE("gradients repeat bit for bit on any number of threads, fused dQ if it is asked to") {
   // Thin key tiles, so that two workers often add to one row tile at a time.
   const AttentionProblem problem(dense_problem(1, 2, 1, 300, 300, 16, 16));
@@ -225,7 +177,7 @@ TEST_CASE("gradients repeat bit for bit on any number of threads, fused dQ if it
   Random random(5);
   Tensors first(problem, random);
   Tensors again = first;
-  RunOptions options = with_blocks(32, 4);
+  RunOptions options = {{{32, 4}}};
   options.deterministic = true;
   for (const char* name : all_keys_outside) {
     CAPTURE(name);
@@ -246,8 +198,8 @@ TEST_CASE("fused dK and dV repeat bit for bit without being asked to, and dQ nea
   Random random(5);
   Tensors first(problem, random);
   Tensors again = first;
-  compute(fused, problem, first, with_blocks(32, 4));
-  compute(fused, problem, again, with_blocks(32, 4));
+  compute(fused, problem, first, {{{32, 4}}});
+  compute(fused, problem, again, {{{32, 4}}});
   CHECK(first.d_k.bytes() == again.d_k.bytes());
   CHECK(first.d_v.bytes() == again.d_v.bytes());
   for (Index i = 0; i < first.d_q.size(); ++i)
@@ -267,7 +219,7 @@ TEST_CASE("a key that one row tile must not see is whole again for the next") {
   t.k.set(5, std::numeric_limits<float>::infinity());
   for (const char* name : all_keys_outside) {
     CAPTURE(name);
-    compute(find_algorithm(name), problem, t, with_blocks(2, N));
+    compute(find_algorithm(name), problem, t, {{{2, N}}});
     for (Index i = 0; i < N; ++i) CHECK(std::isfinite(t.o[i]));
     for (Index i = 0; i < 4; ++i) CHECK(std::isfinite(t.d_q[i]));
     for (Index i = 5; i < N; ++i) CHECK(std::isnan(t.d_q[i]));

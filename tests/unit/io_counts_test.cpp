@@ -6,7 +6,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "io_runs.hpp"
-#include "sim/io/visits.hpp"
+#include "sim/io/closed_form/visits.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
@@ -14,6 +14,7 @@ using flashbook::testing::chance;
 using flashbook::testing::pick;
 using flashbook::testing::Random;
 using flashbook::testing::random_problem;
+using flashbook::testing::random_schedule;
 using flashbook::testing::run_random;
 using flashbook::testing::run_tensors;
 using flashbook::testing::square;
@@ -108,16 +109,13 @@ TEST_CASE("executed counts equal closed forms on 10,000 random problems, for eve
   for (int n = 0; n < 10000; ++n) {
     const AttentionProblem problem = random_problem(random, n % 100 == 0 ? 80 : 24);
     testing::Tensors tensors(problem, random);
-    const Blocks blocks = {pick(random, 1, 10), pick(random, 1, 10)};
     CAPTURE(n);
     CAPTURE(testing::describe(problem));
-    CAPTURE(blocks.rows);
-    CAPTURE(blocks.columns);
     for (const Algorithm& algorithm : algorithms()) {
       CAPTURE(std::string(algorithm.name));
-      Schedule schedule = {blocks};
-      if (algorithm.takes.splits) schedule.splits = pick(random, 1, 5);
-      if (algorithm.takes.init) schedule.includes_init = chance(random, .5);
+      const Schedule schedule = random_schedule(random, algorithm, 10);
+      CAPTURE(schedule.blocks.rows);
+      CAPTURE(schedule.blocks.columns);
       CAPTURE(schedule.splits);
       CAPTURE(schedule.includes_init);
       check_equal(run(algorithm, problem, run_tensors(tensors), {schedule}),
@@ -185,6 +183,25 @@ TEST_CASE("visited tiles by formula are those that hold a visible pair") {
             CAPTURE(options);
             for (const Blocks& blocks : shapes) check_visits(problem, blocks);
           }
+}
+
+TEST_CASE("and on larger problems, with bands anywhere and tiles of any shape") {
+  Random random(61);
+  const Index sides[] = {unbounded, (Index{1} << 60) - 1, 1 - (Index{1} << 60)};
+  const auto side = [&] {
+    return chance(random, .3) ? sides[pick(random, 0, 2)] : pick(random, -90, 90);
+  };
+  for (int n = 0; n < 2000; ++n) {
+    flashbook_problem p = dense_problem(1, 1, 1, pick(random, 1, 90), pick(random, 1, 90), 1, 1);
+    p.causal = chance(random, .3);
+    p.alignment = chance(random, .5) ? FLASHBOOK_TOP_LEFT : FLASHBOOK_BOTTOM_RIGHT;
+    p.window_left = side();
+    p.window_right = side();
+    const AttentionProblem problem(p);
+    CAPTURE(testing::describe(problem));
+    for (const Blocks& blocks : {Blocks{1, 1}, Blocks{pick(random, 1, 30), pick(random, 1, 30)}})
+      check_visits(problem, blocks);
+  }
 }
 
 TEST_CASE("the worked example: causal, N = 10, B_r = 3, B_c = 4 gives V = 9, R = 21, C = 32") {

@@ -9,6 +9,7 @@
 #include "cpu_reference/error.hpp"
 #include "sim/io/bounds.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "sim/io/launch.hpp"
 #include "sim/io/mask.hpp"
 #include "sim/io/online_softmax.hpp"
 

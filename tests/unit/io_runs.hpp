@@ -35,6 +35,14 @@ inline bool compute(const Implementation& implementation, const AttentionProblem
   return true;
 }
 
+/// Blocks of up to `largest` a side, and whatever else the algorithm takes.
+inline io::Schedule random_schedule(Random& random, const io::Algorithm& algorithm, Index largest) {
+  io::Schedule schedule = {{pick(random, 1, largest), pick(random, 1, largest)}};
+  if (algorithm.takes.splits) schedule.splits = pick(random, 1, 5);
+  if (algorithm.takes.init) schedule.includes_init = chance(random, .5);
+  return schedule;
+}
+
 /// Blocks of up to `largest` a side, and up to five splits where there are any.
 inline io::Schedule random_schedule(Random& random, const io::BlockedPair& pair, Index largest) {
   io::Schedule schedule = {{pick(random, 1, largest), pick(random, 1, largest)}};

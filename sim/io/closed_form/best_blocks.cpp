@@ -6,7 +6,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
-#include "sim/io/visits.hpp"
+#include "sim/io/closed_form/visits.hpp"
 
 namespace flashbook::io {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/io/visits.hpp"
+#include "sim/io/closed_form/visits.hpp"
 
 /// What the closed forms are made of.
 namespace flashbook::io {

@@ -21,9 +21,11 @@ struct Visits {
   std::set<std::pair<Index, Index>> row_tiles, key_tiles;
 };
 
+/// In a time that grows with the logarithm of the blocks, whatever N.
 Visits visits_of(const AttentionProblem& problem, const Member& member, const Blocks& blocks);
 
-/// Visible pairs of one query head of one member: the work no blocking can avoid.
+/// Visible pairs of one query head of one member: the work no blocking can avoid. The sum of
+/// an arithmetic series.
 double visible_pairs(const AttentionProblem& problem, const Member& member);
 
 }  // namespace flashbook::io
