@@ -115,7 +115,7 @@ const Algorithm& find_algorithm(std::string_view name) {
   for (const Algorithm& algorithm : all_algorithms)
     if (algorithm.name == name) return algorithm;
   std::ostringstream out;
-  out << "algorithm is " << name << ": pass one of";
+  out << "algorithm (--algorithm) is " << name << ": pass one of";
   for (const Algorithm& algorithm : all_algorithms)
     out << (&algorithm == all_algorithms.data() ? " " : ", ") << algorithm.name;
   throw InputError(out.str());
@@ -128,16 +128,17 @@ void check_runs(const Algorithm& algorithm, const AttentionProblem& problem,
         "dtype is fp64: the blocked algorithms compute in fp32; pass fp32, fp16 or "
         "bf16, or use the oracle for fp64");
   const auto& [rows, columns] = schedule.blocks;
+  const Index most = algorithm.takes.splits ? most_splits : 1;
   std::ostringstream out;
   if (algorithm.takes.blocks && (rows < 1 || columns < 1))
     out << "blocks (B_r, B_c) are " << rows << " and " << columns << ": both must be at least 1";
-  else if (schedule.splits < 1 || (schedule.splits > 1 && !algorithm.takes.splits))
-    out << "splits is " << schedule.splits << ": pass "
+  else if (schedule.splits < 1 || schedule.splits > most)
+    out << "splits (--splits) is " << schedule.splits << ": pass "
         << (algorithm.takes.splits
-                ? "at least 1"
+                ? "1 to " + std::to_string(most_splits)
                 : "1, for " + std::string(algorithm.name) + " does not split the keys");
   else if (schedule.includes_init && !algorithm.takes.init)
-    out << "includes_init is set: " << algorithm.name
+    out << "includes_init (--includes-init) is set: " << algorithm.name
         << " has no clearing of outputs that could be left uncounted; leave it out";
   else
     return;

@@ -42,10 +42,13 @@ struct TileStep {
   Matrix<float> O;      ///< [B_r, d_v], not yet divided by ℓ
 };
 
+/// Beyond it every run of a million keys would be a handful.
+inline constexpr Index most_splits = 65536;
+
 /// What the counts of a run depend on beside the problem.
 struct Schedule {
   Blocks blocks = default_blocks;
-  Index splits = 1;            ///< runs of keys that a row's keys are cut into, a worker each
+  Index splits = 1;  ///< runs that a row's keys are cut into, a worker each: ≤ most_splits
   bool includes_init = false;  ///< whether clearing the outputs beforehand is counted
 
   bool operator==(const Schedule&) const = default;

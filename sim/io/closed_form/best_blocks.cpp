@@ -6,6 +6,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
+#include "sim/io/closed_form/totals.hpp"
 #include "sim/io/closed_form/visits.hpp"
 
 namespace flashbook::io {
@@ -57,11 +58,10 @@ double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, 
 }
 
 double all_visible_pairs(const AttentionProblem& problem) {
-  if (problem->members == 0) return 0;
-  if (!problem->packed)
-    return static_cast<double>(problem->members) * visible_pairs(problem, problem.member(0));
   double pairs = 0;
-  for (Index b = 0; b < problem->members; ++b) pairs += visible_pairs(problem, problem.member(b));
+  for_members(problem, [&](const Member& m, Index times) {
+    pairs += static_cast<double>(times) * visible_pairs(problem, m);
+  });
   return pairs;
 }
 

@@ -1,11 +1,12 @@
 #include "sim/io/closed_form/closed_form.hpp"
 
+#include "sim/io/closed_form/totals.hpp"
+
 namespace flashbook::io {
 
 Index nominal_flops(const Algorithm& algorithm, const AttentionProblem& problem) {
   Index pairs = 0;
-  for (Index b = 0; b < problem->members; ++b)
-    pairs += problem.member(b).n_q * problem.member(b).n_k;
+  for_members(problem, [&](const Member& m, Index times) { pairs += times * m.n_q * m.n_k; });
   const Index d = problem->d, d_v = problem->d_v;
   const Index multiply_adds =
       problem->heads_q * pairs * (algorithm.backward ? 3 * d + 2 * d_v : d + d_v);

@@ -5,7 +5,8 @@
 namespace flashbook::io {
 
 /// The report of a run without running it: the same integers from formulas (FlashAttention's IO
-/// analysis carried to the whole contract), in microseconds a member whatever N. Throws InputError as check_runs does.
+/// analysis carried to the whole contract), in microseconds a member whatever N. Throws InputError
+/// as check_runs does.
 Report closed_form(const Algorithm& algorithm, const AttentionProblem& problem,
                    const Schedule& schedule = {});
 

@@ -28,13 +28,12 @@ void count_standard(const AttentionProblem& p, bool writes_lse, Report& report) 
   const Totals n = totals_of(p, whole);
   const Index H = p->heads_q;
   Index bias = 0;
-  for (Index b = 0; b < p->members; ++b) {
-    const Member m = p.member(b);
+  for_members(p, [&](const Member& m, Index times) {
     report.peak_sram_bytes =
         std::max(report.peak_sram_bytes, standard_forward_peak(p, m.n_q, m.n_k));
-    bias += (p->bias_shape[2] == 1 ? ceil_div(m.n_q, standard_rows) : m.n_q) *
+    bias += times * (p->bias_shape[2] == 1 ? ceil_div(m.n_q, standard_rows) : m.n_q) *
             (p->bias_shape[3] == 1 ? 1 : m.n_k);
-  }
+  });
   TrafficTable t(p, report);
   t.matrix("Q", H * n.n_q * p->d);
   t.matrix("K", H * n.n_k * p->d);
@@ -83,11 +82,10 @@ void count_standard_backward(const AttentionProblem& p, const Schedule&, Report&
   const Totals n = totals_of(p, whole);
   const Index H = p->heads_q, H_kv = p->heads_kv, sinks = p->has_sinks ? 1 : 0;
   report.peak_sram_bytes = bias_tile_bytes(p, {standard_rows, std::max<Index>(p->n_k, 1)});
-  for (Index b = 0; b < p->members; ++b) {
-    const Member m = p.member(b);
+  for_members(p, [&](const Member& m, Index) {
     report.peak_sram_bytes =
         std::max(report.peak_sram_bytes, standard_backward_peak(p, m.n_q, m.n_k));
-  }
+  });
   TrafficTable t(p, report);
   t.matrix("Q", H * n.n_q * p->d);
   t.matrix("K", H * n.n_k * p->d);

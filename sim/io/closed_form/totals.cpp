@@ -36,15 +36,9 @@ Index longest_bias_tile(const AttentionProblem& p, bool queries, Index block) {
 
 Totals totals_of(const AttentionProblem& problem, const Blocks& blocks) {
   Totals sum;
-  if (!problem->packed && problem->members > 0) {
-    const Member m = problem.member(0);  // all are alike
-    add(sum, m, visits_of(problem, m, blocks), blocks, problem->members);
-    return sum;
-  }
-  for (Index b = 0; b < problem->members; ++b) {
-    const Member m = problem.member(b);
-    add(sum, m, visits_of(problem, m, blocks), blocks, 1);
-  }
+  for_members(problem, [&](const Member& m, Index times) {
+    add(sum, m, visits_of(problem, m, blocks), blocks, times);
+  });
   return sum;
 }
 

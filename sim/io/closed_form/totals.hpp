@@ -13,6 +13,16 @@ struct Totals {
   Index members = 0;
 };
 
+/// visit(member, times) for the members, those that are alike together: all of a dense problem are.
+template <class Visit>
+void for_members(const AttentionProblem& problem, const Visit& visit) {
+  if (!problem->packed) {
+    if (problem->members > 0) visit(problem.member(0), problem->members);
+    return;
+  }
+  for (Index b = 0; b < problem->members; ++b) visit(problem.member(b), Index{1});
+}
+
 Totals totals_of(const AttentionProblem& problem, const Blocks& blocks);
 
 /// Σ over visited tiles of the bias elements that each needs.

@@ -188,12 +188,27 @@ Blocks ScheduleOptions::blocks(const io::Algorithm& algorithm, const AttentionPr
   return io::clamped({*b_r, *b_c}, problem);
 }
 
+namespace {
+
+/// A split reads Q, and writes and reads O and LSE in fp32.
+void check_countable_splits(const AttentionProblem& problem, Index splits) {
+  const double elements = static_cast<double>(problem->batch * problem->heads_q) *
+                          static_cast<double>(problem->n_q) *
+                          static_cast<double>(problem->d + 2 * problem->d_v + 2);
+  if (4 * static_cast<double>(splits) * elements > 0x1p62)
+    refuse("--splits", std::to_string(splits),
+           "with so many tokens and heads its counts may pass 2^62; pass fewer");
+}
+
+}  // namespace
+
 io::Schedule ScheduleOptions::schedule(const io::Algorithm& algorithm,
                                        const AttentionProblem& problem) const {
   io::Schedule schedule = {.splits = splits, .includes_init = includes_init};
   if (takes_paper_blocks() && !sram_bytes)
     refuse("--blocks", choice, "the paper's depend on M; pass --sram too");
   check_runs(algorithm, problem, schedule);
+  check_countable_splits(problem, splits);
   if (algorithm.takes.blocks)
     schedule.blocks = blocks(algorithm, problem, schedule);
   else if (names_blocks())
