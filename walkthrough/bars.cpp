@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
 #include "walkthrough/svg_text.hpp"
 
 namespace flashbook {
@@ -36,16 +35,15 @@ std::string rectangle(const char* kind, double x, double y, double w) {
 }
 
 std::string bar_in_svg(const Bar& bar, double y, double scale) {
-  return rectangle("wasted", left, y, bar.whole * scale) +
+  return rectangle("rest", left, y, bar.whole * scale) +
          rectangle("used", left, y, bar.used * scale) +
          text_at(left - 8, y + 12, "end", bar.label) +
          text_at(left + bar.whole * scale + 8, y + 12, "start", bar.note);
 }
 
-std::string legend(double y) {
+std::string legend(double y, const std::string& rest) {
   return rectangle("used", left, y, bar_height) + text_at(left + 22, y + 12, "start", "used") +
-         rectangle("wasted", left + 80, y, bar_height) +
-         text_at(left + 102, y + 12, "start", "wasted on padding");
+         rectangle("rest", left + 80, y, bar_height) + text_at(left + 102, y + 12, "start", rest);
 }
 
 }  // namespace
@@ -54,8 +52,8 @@ std::string svg(const BarChart& chart) {
   const double scale = bar_width / longest(chart);
   const double height = top + step * static_cast<double>(chart.bars.size()) + 44;
   std::ostringstream out;
-  out << svg_head(width, height, chart.title, ".used{fill:#1f83d0}.wasted{fill:#ddd}",
-                  ".wasted{fill:#4a4e58}")
+  out << svg_head(width, height, chart.title, ".used{fill:#1f83d0}.rest{fill:#ddd}",
+                  ".rest{fill:#4a4e58}")
       << text_at(24, 30, "start", chart.title, " font-size=\"16\" font-weight=\"600\"")
       << text_at(24, 54, "start", chart.unit);
   double y = top;
@@ -63,7 +61,7 @@ std::string svg(const BarChart& chart) {
     out << bar_in_svg(bar, y, scale);
     y += step;
   }
-  out << legend(y + 8) << "</svg>\n";
+  out << legend(y + 8, chart.rest) << "</svg>\n";
   return out.str();
 }
 
@@ -77,7 +75,7 @@ std::string in_characters(const BarChart& chart) {
     cells.append(static_cast<std::size_t>(columns) - static_cast<std::size_t>(whole), ' ');
     rows.push_back({bar.label, cells, bar.note});
   }
-  return chart.title + "\n" + chart.unit + "\n█ used, ░ wasted on padding\n\n" + table(rows);
+  return chart.title + "\n" + chart.unit + "\n█ used, ░ " + chart.rest + "\n\n" + table(rows);
 }
 
 }  // namespace flashbook

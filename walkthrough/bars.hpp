@@ -5,7 +5,7 @@
 
 namespace flashbook {
 
-/// One bar: a part of a whole that was used, the rest of it wasted.
+/// One bar: a part of a whole that was used, and the rest of it.
 struct Bar {
   std::string label;
   double used, whole;
@@ -16,6 +16,7 @@ struct Bar {
 struct BarChart {
   std::string title;
   std::string unit;  ///< what a bar's length means
+  std::string rest;  ///< what became of the part that was not used, at most 24 characters
   std::vector<Bar> bars;
 };
 

@@ -75,6 +75,7 @@ std::string MachineFile::text(const Json& object, const char* key) const {
 }
 
 void MachineFile::read_number(const Json& object, const io::GpuField& field, io::Gpu& gpu) const {
+  if (field.may_be_unknown && !object.contains(field.name)) return;
   const Json& found = value(object, std::string(field.name));
   const bool whole = std::holds_alternative<Index io::Gpu::*>(field.member);
   // A whole number may be written 2.3e5; what Index cannot hold is no size of anything.

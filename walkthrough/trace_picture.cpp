@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/plot.hpp"
+#include "walkthrough/numbers.hpp"
 
 namespace flashbook {
 namespace {
@@ -76,21 +76,13 @@ std::string sparkline(const Shares& shares) {
 
 }  // namespace
 
-std::string short_time(Index ns) {
-  const double value = static_cast<double>(ns);
-  if (value < 1e3) return short_number(value) + " ns";
-  if (value < 1e6) return short_number(value / 1e3) + " µs";
-  if (value < 1e9) return short_number(value / 1e6) + " ms";
-  return short_number(value / 1e9) + " s";
-}
-
 std::string trace_picture(const Trace& trace, Index worker) {
   Index peak = 0;
   for (const Trace::Residency& r : trace.residency)
     if (r.worker == worker) peak = std::max(peak, r.bytes);
-  return "worker " + std::to_string(worker) + ", from 0 to " + short_time(trace.duration_ns) +
-         "; full height is always busy, or " + short_bytes(static_cast<double>(peak)) +
-         " held\n\n" +
+  return "worker " + std::to_string(worker) + ", from 0 to " +
+         short_seconds(1e-9 * static_cast<double>(trace.duration_ns)) +
+         "; full height is always busy, or " + short_bytes(peak) + " held\n\n" +
          table({{"moving", sparkline(busy(trace, trace.moves, worker))},
                 {"computing", sparkline(busy(trace, trace.products, worker))},
                 {"SRAM held", sparkline(held(trace, worker))}});

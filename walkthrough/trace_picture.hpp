@@ -10,7 +10,4 @@ namespace flashbook {
 /// SRAM is, at most 80 columns wide.
 std::string trace_picture(const io::Trace& trace, Index worker);
 
-/// "820 ns", "4.19 µs", "1.2 ms".
-std::string short_time(Index ns);
-
 }  // namespace flashbook

@@ -1,6 +1,7 @@
 #include "sim/io/kv_cache.hpp"
 
 #include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
 
 namespace flashbook::io {
 namespace {
@@ -22,7 +23,7 @@ void check_at_least_1(const char* name, Index value) {
 
 void check(const DecoderShape& s, Index tokens) {
   check_at_least_1("layers (--layers)", s.layers);
-  check_at_least_1("heads_q (--heads-q)", s.heads_q);
+  check_at_least_1("heads_q (--heads)", s.heads_q);
   check_at_least_1("heads_kv (--heads-kv)", s.heads_kv);
   check_at_least_1("d (--d)", s.d);
   check_at_least_1("batch (--batch)", s.batch);
@@ -30,13 +31,9 @@ void check(const DecoderShape& s, Index tokens) {
   if (s.heads_q % s.heads_kv != 0)
     throw InputError("heads_kv (--heads-kv) is " + std::to_string(s.heads_kv) +
                      ": it must divide the query heads, " + std::to_string(s.heads_q));
-  const double n = static_cast<double>(tokens);
-  const double most = 20 * n * n * static_cast<double>(s.layers) * static_cast<double>(s.batch) *
-                      static_cast<double>(s.heads_q) * static_cast<double>(s.d);
-  if (most > 0x1p62)
-    throw InputError("tokens (--tokens) is " + std::to_string(tokens) +
-                     ": with so many layers, sequences, heads and channels its counts pass 2^63; "
-                     "pass smaller sizes");
+  check_countable("tokens (--tokens)", tokens, s.d,
+                  static_cast<double>(s.layers) * static_cast<double>(s.batch) *
+                      static_cast<double>(s.heads_q));
 }
 
 Index kv_cache_bytes(const DecoderShape& s, Index tokens) {

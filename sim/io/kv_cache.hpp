@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cpu_reference/attention_problem.hpp"
-#include "sim/io/mask.hpp"
+#include "cpu_reference/tensor_view.hpp"
 
 /// Attention memory of a decoder that generates text: the scores that standard attention keeps, and
 /// the keys and values that every attention keeps.
@@ -35,8 +35,8 @@ AttentionProblem decode_problem(const DecoderShape& shape, Index tokens);
 /// that K and V are read once a group and not once a query head.
 AttentionProblem grouped_decode_problem(const DecoderShape& shape, Index tokens);
 
-/// All of the above throw InputError for sizes below 1 or counts beyond 2^62, and the problems for
-/// query heads that are no multiple of the key/value heads.
+/// All of the above throw InputError for sizes below 1 or counts that may pass 2^62, and the
+/// problems for query heads that are no multiple of the key/value heads.
 void check(const DecoderShape& shape, Index tokens);
 
 }  // namespace flashbook::io

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cpu_reference/error.hpp"
+#include "sim/io/bounds.hpp"
 
 namespace flashbook::io {
 namespace {
@@ -32,13 +33,8 @@ void check(const RaggedBatch& batch) {
     if (length < 0)
       throw InputError("lengths (--lengths) has " + std::to_string(length) +
                        ": a sequence has 0 tokens or more");
-  const double longest = static_cast<double>(batch.longest());
-  const double flops = 20 * longest * longest * static_cast<double>(batch.lengths.size()) *
-                       static_cast<double>(batch.d) * static_cast<double>(batch.heads_q);
-  if (flops > 0x1p62)
-    throw InputError("lengths (--lengths) has " + std::to_string(batch.longest()) +
-                     ": with so many sequences, heads and channels its padded batch has counts "
-                     "that pass 2^63; pass smaller sizes");
+  check_countable("lengths (--lengths)", batch.longest(), batch.d,
+                  static_cast<double>(batch.lengths.size()) * static_cast<double>(batch.heads_q));
 }
 
 AttentionProblem packed(const RaggedBatch& batch) {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cpu_reference/attention_problem.hpp"
-#include "sim/io/mask.hpp"
+#include "cpu_reference/tensor_view.hpp"
 
 /// Sequences of unequal lengths in one batch, in the two ways that kernels take them.
 namespace flashbook::io {
@@ -20,7 +20,7 @@ struct RaggedBatch {
 };
 
 /// Throws InputError for no sequences, a negative length, and lengths whose padded batch has counts
-/// beyond 2^62; so do packed and padded.
+/// that may pass 2^62; so do packed and padded.
 void check(const RaggedBatch& batch);
 
 /// The tokens end to end, cut by cu_seqlens: nothing but they are computed.

@@ -1,7 +1,7 @@
 #include "sim/io/roofline.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <stdexcept>
 
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/closed_form/totals.hpp"
@@ -24,8 +24,10 @@ Index compulsory_bytes(const Algorithm& algorithm, const AttentionProblem& probl
 /// A sum over the visited tiles of one head, where they were visited so many times in all: by every
 /// head, and once more by every kernel that computes P again.
 Index as_often(Index sum, Index visited, Index tiles) {
-  return std::llroundl(static_cast<long double>(sum) * static_cast<long double>(visited) /
-                       static_cast<long double>(tiles));
+  if (visited % tiles != 0)
+    throw std::logic_error(std::to_string(visited) + " visits of " + std::to_string(tiles) +
+                           " tiles are not whole rounds of them");
+  return sum * (visited / tiles);
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ void check_rate(const char* name, double rate) {
 
 }  // namespace
 
+TraceModel multiprocessors_of(const Gpu& gpu, DType dtype, Index workers) {
+  const double all = static_cast<double>(gpu.multiprocessors);
+  return {workers, gpu.dram_bytes_per_s / all / 1e9, gpu.matmul_flops_per_s(dtype) / all / 1e12};
+}
+
 TraceRecorder::TraceRecorder(const TraceModel& model, Index most_events)
     : most_events_(most_events) {
   if (model.workers < 1 || model.workers > most_workers)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/io/machines.hpp"
 #include "sim/io/memory.hpp"
 
 /// A run in time: what its workers moved, multiplied and held, on a clock that is a model.
@@ -9,13 +10,15 @@ namespace flashbook::io {
 /// time, a move takes bytes / bandwidth, a product FLOPs / rate, each rounded up to a nanosecond,
 /// and everything else takes none. A task goes to the worker that is free first, and a kernel
 /// begins when the one before it has ended.
-///
-/// The defaults are an H200's (4.8 TB/s, 989 TFLOP/s in bf16) shared by its 132 multiprocessors.
 struct TraceModel {
-  Index workers = 4;
-  double gb_per_s = 36;      ///< of one worker, between HBM and its SRAM: bytes a nanosecond
-  double tflop_per_s = 7.5;  ///< of one worker
+  Index workers;
+  double gb_per_s;     ///< of one worker, between HBM and its SRAM: bytes a nanosecond
+  double tflop_per_s;  ///< of one worker
 };
+
+/// Each worker is one of the GPU's multiprocessors, with its share of DRAM and of the products'
+/// rate in this type.
+TraceModel multiprocessors_of(const Gpu& gpu, DType dtype, Index workers);
 
 /// Times are nanoseconds since the run began.
 struct Trace {
@@ -45,7 +48,7 @@ struct Trace {
     Index worker, at_ns, bytes;  ///< held by the worker from then on
   };
 
-  TraceModel model;
+  TraceModel model = {};
   Index duration_ns = 0;
   std::vector<Task> tasks;  ///< in the order in which they ran, as are the others
   std::vector<Move> moves;

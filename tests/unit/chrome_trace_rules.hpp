@@ -2,15 +2,19 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
-/// Checks a trace against the rules of Chrome's "Trace Event Format", written from that document
-/// and not from the code that writes traces.
+/// Checks a trace against Chrome's "Trace Event Format", from that document and not from the code
+/// that writes traces, and against rules of our own, which are stricter: every thread and process
+/// has a name, every complete event a category, and the complete events of a thread and the values
+/// of a counter come in the order of time. The format allows any order, and nesting.
 namespace flashbook::testing {
 
 class ChromeTraceRules {
@@ -48,6 +52,36 @@ class ChromeTraceRules {
         sum += event["args"]["bytes"].get<std::int64_t>();
     return sum;
   }
+  /// The process of this name.
+  std::int64_t pid(const std::string& name) const {
+    for (const auto& event : document_["traceEvents"])
+      if (event["name"] == "process_name" && event["args"]["name"] == name) return event["pid"];
+    throw std::logic_error("no process " + name);
+  }
+  /// Nanoseconds of the complete events of a category in a process, one after the other.
+  std::int64_t busy_ns(std::int64_t pid, const std::string& category) const {
+    std::int64_t sum = 0;
+    for (const auto& event : document_["traceEvents"])
+      if (event["ph"] == "X" && event["pid"] == pid && event["cat"] == category)
+        sum += nanoseconds(event, "dur");
+    return sum;
+  }
+  /// Nanoseconds from 0 to `end` in which nothing of these categories runs in a process.
+  std::int64_t idle_ns(std::int64_t pid, const std::set<std::string>& categories,
+                       std::int64_t end) const {
+    std::multimap<std::int64_t, std::int64_t> spans;  // start → end
+    for (const auto& event : document_["traceEvents"])
+      if (event["ph"] == "X" && event["pid"] == pid && categories.count(event["cat"]) == 1) {
+        const std::int64_t start = nanoseconds(event, "ts");
+        spans.emplace(start, start + nanoseconds(event, "dur"));
+      }
+    std::int64_t idle = 0, free = 0;
+    for (const auto& [first, last] : spans) {
+      idle += std::max<std::int64_t>(0, first - free);
+      free = std::max(free, last);
+    }
+    return idle + end - free;
+  }
   std::size_t counted(const std::string& phase) const {
     std::size_t n = 0;
     for (const auto& event : document_["traceEvents"]) n += event["ph"] == phase;
@@ -80,7 +114,7 @@ class ChromeTraceRules {
     if (event.contains("args")) CHECK(event["args"].is_object());
   }
 
-  /// Complete events of one thread come in the order of time, and do not overlap.
+  /// Our own rule: complete events of one thread come in the order of time, and do not overlap.
   void check_complete(const nlohmann::json& event) {
     const std::int64_t start = nanoseconds(event, "ts"), duration = nanoseconds(event, "dur");
     const Thread thread = thread_of(event);

@@ -69,7 +69,7 @@ TEST_CASE("sim ragged: FLOPs and bytes of the lengths given, and of the longest 
   const Json out = answer("ragged --lengths 8,4,0 --heads 2 --d 4 --br 8 --bc 8 --dtype fp32");
   CHECK(out["packed_tokens"] == 12);
   CHECK(out["padded_tokens"] == 24);
-  const Json& flash = row(out["algorithms"], "algorithm", "fa2_forward");
+  const Json& flash = row(out["rows"], "algorithm", "fa2_forward");
   CHECK(flash["source"] == "executed");
   CHECK(flash["packed_flops"] == 2 * 4 * 4 * (64 + 16));
   CHECK(flash["padded_flops"] == 2 * 4 * 4 * 3 * 64);
@@ -85,11 +85,11 @@ TEST_CASE("sim ragged: executed and analytic answers are the same integers, for 
     const std::string arguments =
         "ragged --lengths 70,0,33,1 --heads 4 --heads-kv 2 --d 8 --br 16 --bc 32" + causal;
     Json executed = answer(arguments), formula = answer(arguments + " --analytic");
-    REQUIRE(executed["algorithms"].size() >= 5);
-    for (Json& r : executed["algorithms"]) CHECK(r["source"] == "executed");
-    for (Json& r : formula["algorithms"]) CHECK(r["source"] == "closed form");
+    REQUIRE(executed["rows"].size() >= 5);
+    for (Json& r : executed["rows"]) CHECK(r["source"] == "executed");
+    for (Json& r : formula["rows"]) CHECK(r["source"] == "closed form");
     for (Json* out : {&executed, &formula})
-      for (Json& r : (*out)["algorithms"]) r.erase("source");
+      for (Json& r : (*out)["rows"]) r.erase("source");
     CHECK(executed == formula);
   }
 }
@@ -105,7 +105,7 @@ TEST_CASE("sim ragged: lengths may come from a file, in any usual form") {
 
 TEST_CASE("sim ragged: what is too long to run is answered by formula, and says so") {
   const Json out = answer("ragged --lengths 100000,5");
-  for (const Json& r : out["algorithms"]) CHECK(r["source"] == "closed form");
+  for (const Json& r : out["rows"]) CHECK(r["source"] == "closed form");
 }
 
 TEST_CASE("sim ragged: a table and bars for people; CSV and SVG") {
@@ -135,12 +135,13 @@ TEST_CASE("sim ragged: bad input is refused in one sentence") {
   check_refused("ragged --lengths 3,4x", {"--lengths is '4x'"});
   check_refused("ragged --lengths 3,1e3", {"'1e3'"});
   check_refused("ragged --lengths 99999999999999999999", {"--lengths"});
-  check_refused("ragged --lengths 1099511627776", {"--lengths", "2^63"});
+  check_refused("ragged --lengths 1099511627776", {"--lengths", "2^62"});
   check_refused("ragged --file nowhere.txt", {"--file 'nowhere.txt'"});
   check_refused("ragged --file .", {"--file '.'"});
   check_refused("ragged --file /dev/zero", {"--file '/dev/zero'", "larger than"});
   check_refused("ragged --lengths 3 --heads 0", {"--heads is 0"});
   check_refused("ragged --lengths 3 --heads 4 --heads-kv 3", {"--heads-kv is 3"});
+  check_refused("ragged --lengths 3 --heads-kv 0", {"--heads-kv is 0"});
   check_refused("ragged --lengths 3 --d -1", {"--d is -1"});
   check_refused("ragged --lengths 3 --br 0", {"--br is 0"});
   check_refused("ragged --lengths 3 --dtype fp64", {"--dtype is fp64"});
@@ -156,19 +157,19 @@ TEST_CASE("sim ragged: bad input is refused in one sentence") {
 // ---- sim kv-cache
 
 TEST_CASE("sim kv-cache: scores grow as N², the cache as N, and they cross") {
-  const Json out = answer("kv-cache --layers 2 --heads-q 4 --heads-kv 2 --d 16 --tokens 4096");
+  const Json out = answer("kv-cache --layers 2 --heads 4 --heads-kv 2 --d 16 --tokens 4096");
   CHECK(out["crossing_tokens"] == 2 * 2 * 16 * 2 / 4);
-  for (const Json& r : out["sizes"]) {
+  for (const Json& r : out["rows"]) {
     const std::int64_t n = r["tokens"];
     CHECK(r["score_bytes_one_layer"] == 2 * 4 * n * n);
     CHECK(r["kv_cache_bytes"] == 2 * 2 * 2 * n * 2 * 16);
   }
-  CHECK(out["sizes"].back()["tokens"] == 4096);
+  CHECK(out["rows"].back()["tokens"] == 4096);
 }
 
 TEST_CASE("sim kv-cache: decode reads the cache once a group, or once a query head") {
-  const Json out = answer("kv-cache --layers 3 --heads-q 8 --heads-kv 2 --d 16 --tokens 1000");
-  const std::int64_t cache = out["sizes"].back()["kv_cache_bytes"], Q = 3 * 2 * 8 * 16;
+  const Json out = answer("kv-cache --layers 3 --heads 8 --heads-kv 2 --d 16 --tokens 1000");
+  const std::int64_t cache = out["rows"].back()["kv_cache_bytes"], Q = 3 * 2 * 8 * 16;
   const Json& single = row(out["phases"], "phase", "decode, a tile a query head");
   const Json& grouped = row(out["phases"], "phase", "decode, a tile a group");
   CHECK(single["source"] == "executed");
@@ -181,10 +182,22 @@ TEST_CASE("sim kv-cache: decode reads the cache once a group, or once a query he
   CHECK(prefill["flop_per_byte"] > 10 * single["flop_per_byte"].get<double>());
 }
 
+TEST_CASE("sim kv-cache: executed and analytic answers are the same integers") {
+  const std::string arguments = "kv-cache --layers 3 --heads 8 --heads-kv 2 --d 16 --tokens 1000";
+  Json executed = answer(arguments), formula = answer(arguments + " --analytic");
+  for (Json& r : executed["rows"]) CHECK(r["decode_source"] == "executed");
+  for (Json& r : formula["rows"]) CHECK(r["decode_source"] == "closed form");
+  for (Json* out : {&executed, &formula}) {
+    for (Json& r : (*out)["rows"]) r.erase("decode_source");
+    for (Json& p : (*out)["phases"]) p.erase("source");
+  }
+  CHECK(executed == formula);
+}
+
 TEST_CASE("sim kv-cache: tables and a picture for people; CSV and SVG") {
   check_for_people("kv-cache --tokens 16384 --layers 2",
                    {"S / cache", "closed form", "FLOP/B", "multi-query"});
-  check_for_people("kv-cache --tokens 1 --heads-q 1 --heads-kv 1", {"multi-head"});
+  check_for_people("kv-cache --tokens 1 --heads 1 --heads-kv 1", {"multi-head"});
   const Scratch scratch;
   CHECK(scratch.flashbook("sim kv-cache --tokens 2048 --csv a.csv --svg a.svg").status == 0);
   CHECK(contents(scratch, "a.csv").find("2048,") != std::string::npos);
@@ -193,17 +206,18 @@ TEST_CASE("sim kv-cache: tables and a picture for people; CSV and SVG") {
 
 TEST_CASE("sim kv-cache: bad input is refused in one sentence") {
   check_refused("kv-cache --tokens 0", {"--tokens) is 0"});
-  check_refused("kv-cache --tokens 1099511627776", {"--tokens", "2^63"});
+  check_refused("kv-cache --tokens 1099511627776", {"--tokens", "2^62"});
   check_refused("kv-cache --tokens x", {"--tokens"});
   check_refused("kv-cache --layers -1", {"--layers"});
-  check_refused("kv-cache --heads-q 8 --heads-kv 3", {"--heads-kv"});
+  check_refused("kv-cache --heads 8 --heads-kv 3", {"--heads-kv"});
   check_refused("kv-cache --dtype fp64", {"--dtype"});
   check_refused("kv-cache --csv /nowhere/a.csv", {"--csv"});
 }
 
 // ---- sim trace
 
-TEST_CASE("sim trace: a file by the format's rules, with the bytes that sim traffic counts") {
+TEST_CASE(
+    "sim trace: a file by the format's rules and ours, with the bytes that sim traffic counts") {
   for (const std::string algorithm :
        {"standard_forward", "standard_backward", "fa2_forward", "three_kernel_backward"}) {
     CAPTURE(algorithm);
@@ -220,12 +234,14 @@ TEST_CASE("sim trace: a file by the format's rules, with the bytes that sim traf
           traffic["bytes_read"].get<std::int64_t>() + traffic["bytes_written"].get<std::int64_t>());
     CHECK(rules.counted("X") + rules.counted("C") == trace["events"].get<std::size_t>());
     std::int64_t moved = 0, flops = 0;
-    for (const Json& worker : trace["workers"]) {
+    for (const Json& worker : trace["rows"]) {
       moved += worker["moved_bytes"].get<std::int64_t>();
       flops += worker["flops"].get<std::int64_t>();
-      CHECK(worker["moving_ns"].get<std::int64_t>() + worker["computing_ns"].get<std::int64_t>() +
-                worker["idle_ns"].get<std::int64_t>() ==
-            trace["duration_ns"].get<std::int64_t>());
+      const std::int64_t pid =
+          rules.pid("worker " + std::to_string(worker["worker"].get<std::int64_t>()));
+      CHECK(worker["moving_ns"] == rules.busy_ns(pid, "move"));
+      CHECK(worker["computing_ns"] == rules.busy_ns(pid, "product"));
+      CHECK(worker["idle_ns"] == rules.idle_ns(pid, {"move", "product"}, trace["duration_ns"]));
     }
     CHECK(moved == rules.bytes("move"));
     CHECK(flops == traffic["flops_executed"]);

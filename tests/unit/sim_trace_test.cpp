@@ -129,7 +129,7 @@ TEST_CASE("a trace holds what the report counts, for every algorithm") {
   }
 }
 
-TEST_CASE("a trace obeys the Trace Event Format, for every algorithm") {
+TEST_CASE("a trace obeys the Trace Event Format and our own rules, for every algorithm") {
   for (const Algorithm& algorithm : algorithms()) {
     CAPTURE(algorithm.name);
     const auto [report, trace, events] = traced(algorithm, example());
@@ -197,7 +197,7 @@ TEST_CASE("more workers, faster memory or faster products never make a dense pas
 TEST_CASE("an atomic addition reads and writes its region") {
   Machine machine;
   const Tensor sum = machine.hbm.add_workspace("sum", Kind::matrix, DType::fp32, {1, 1, 2, 2});
-  TraceRecorder recorder({}, plenty);
+  TraceRecorder recorder(three_workers, plenty);
   machine.listener = &recorder;
   machine.launch(1, [&](Sram& sram, Index) {
     Tile one = sram.allocate("one", 2, 2);
@@ -217,6 +217,15 @@ TEST_CASE("a recorder keeps what it may and counts the rest") {
   CHECK(part.trace.tasks.size() + part.trace.moves.size() + part.trace.products.size() +
             part.trace.tiles.size() + part.trace.residency.size() ==
         10);
+}
+
+TEST_CASE("a worker of the model is one multiprocessor of the GPU, in the problem's type") {
+  const Gpu gpu = {"toy", "this test", 4, 1024, 0, 8e9, 400e12, 20e12, 1e9, 16};
+  const TraceModel bf16 = multiprocessors_of(gpu, DType::bf16, 3);
+  CHECK(bf16.workers == 3);
+  CHECK(bf16.gb_per_s == 2);
+  CHECK(bf16.tflop_per_s == 100);
+  CHECK(multiprocessors_of(gpu, DType::fp32, 3).tflop_per_s == 5);
 }
 
 TEST_CASE("impossible machines are refused") {

@@ -12,6 +12,7 @@
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"
 
 namespace flashbook {
@@ -266,7 +267,7 @@ void bound(const Question& q) {
   progress.clear();
   const Records records = records_of(q, curves);
   const Plot plot = plot_of(q, curves);
-  q.output.write(records, &plot);
+  q.output.write(records, svg(plot));
   if (!q.output.json) return print(q, curves, crossings, plot);
   const Json out = {{"n", q.n},
                     {"d", q.d},

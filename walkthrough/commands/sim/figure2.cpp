@@ -11,6 +11,7 @@
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -244,7 +245,7 @@ void figure2(const OutputOptions& output) {
   const std::vector<Row> rows = count_all();
   const Records records = records_of(rows);
   const Plot plot = plot_of(rows);
-  output.write(records, &plot);
+  output.write(records, svg(plot));
   if (!output.json) return print(rows);
   const Json out = {{"n", N},
                     {"d", d},

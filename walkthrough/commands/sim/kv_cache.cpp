@@ -9,6 +9,8 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
+#include "walkthrough/plot.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -28,6 +30,7 @@ struct Question {
   DecoderShape shape = {32, 32, 8, 128, 1, DType::fp16};
   Index tokens = 32768;
   std::string dtype = "fp16";
+  bool analytic = false;
   OutputOptions output;
 };
 
@@ -56,7 +59,8 @@ struct Answer {
 Phase count(const std::string& name, const Question& q, const AttentionProblem& layer) {
   const io::Algorithm& algorithm = io::find_algorithm("fa2_forward");
   Report report = closed_form(algorithm, layer, {blocks});
-  if (is_quick(layer, report, .5)) report = run_on_random(algorithm, layer, {{blocks}});
+  if (!q.analytic && is_quick(layer, report, .5))
+    report = run_on_random(algorithm, layer, {{blocks}});
   const Index layers = q.shape.layers;
   return {name, layers * report.flops_executed, layers * report.bytes_read(),
           layers * report.bytes_written(), source_of(report)};
@@ -89,18 +93,14 @@ Answer answer(const Question& q) {
 
 // ---- the answer
 
-std::string in_bytes(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
-}
-
 std::string memory_table(const Question& q, const Answer& a) {
   std::vector<std::vector<std::string>> rows = {
       {"N", "S, one layer", "S, all layers", "KV cache", "S / cache"}};
   for (const Size& s : a.sizes)
     rows.push_back(
-        {short_count(static_cast<double>(s.tokens)), in_bytes(s.scores),
+        {short_count(static_cast<double>(s.tokens)), short_bytes(s.scores),
          short_bytes(static_cast<double>(s.scores) * static_cast<double>(q.shape.layers)),
-         in_bytes(s.cache),
+         short_bytes(s.cache),
          short_number(static_cast<double>(s.scores) / static_cast<double>(s.cache))});
   return table(rows);
 }
@@ -109,8 +109,8 @@ std::string phase_table(const Answer& a) {
   std::vector<std::vector<std::string>> rows = {
       {"attention of all layers", "FLOPs", "read", "written", "FLOP/B", ""}};
   for (const Phase& p : a.phases)
-    rows.push_back({p.name, short_number(static_cast<double>(p.flops)), in_bytes(p.bytes_read),
-                    in_bytes(p.bytes_written), short_number(p.intensity()), p.source});
+    rows.push_back({p.name, short_flops(p.flops), short_bytes(p.bytes_read),
+                    short_bytes(p.bytes_written), short_number(p.intensity()), p.source});
   return table(rows);
 }
 
@@ -122,7 +122,7 @@ std::string heads_table(const Question& q) {
   const auto add = [&](Index heads_kv, const char* name) {
     DecoderShape shape = q.shape;
     shape.heads_kv = heads_kv;
-    rows.push_back({std::to_string(heads_kv), in_bytes(kv_cache_bytes(shape, q.tokens)),
+    rows.push_back({std::to_string(heads_kv), short_bytes(kv_cache_bytes(shape, q.tokens)),
                     "1/" + std::to_string(whole / heads_kv), name});
   };
   add(whole, "multi-head");
@@ -178,8 +178,7 @@ void print(const Question& q, const Answer& a) {
             << " = 2 · layers · d · H_kv / H_q.\n\n"
             << in_characters(plot_of(a)) << "\nAt N = " << n
             << ": a prompt of N tokens at once, or one new token that sees N. Bytes\n"
-            << "between HBM and SRAM of fa2_forward, tiles of S " << blocks.rows << " x "
-            << blocks.columns << ".\n\n"
+            << "between HBM and SRAM of fa2_forward, tiles of S " << text_of(blocks) << ".\n\n"
             << phase_table(a)
             << "\n  Decode reads the whole cache for one token. With a tile a query head the\n"
                "  heads of a group each read it again; as rows of one tile they read it once.\n\n"
@@ -194,17 +193,17 @@ void kv_cache(Question& q) {
   const Answer a = answer(q);
   const Records records = records_of(a);
   const Plot plot = plot_of(a);
-  q.output.write(records, &plot);
+  q.output.write(records, svg(plot));
   if (!q.output.json) return print(q, a);
   const nlohmann::ordered_json out = {{"layers", q.shape.layers},
-                                      {"heads_q", q.shape.heads_q},
+                                      {"heads", q.shape.heads_q},
                                       {"heads_kv", q.shape.heads_kv},
                                       {"d", q.shape.d},
                                       {"batch", q.shape.batch},
                                       {"dtype", q.dtype},
                                       {"crossing_tokens", crossing_tokens(q.shape)},
                                       {"memory_source", "closed form"},
-                                      {"sizes", as_json(records)},
+                                      {"rows", as_json(records)},
                                       {"phases", as_json(phase_records(a))}};
   std::cout << out.dump(2) << "\n";
 }
@@ -219,12 +218,14 @@ void add_sim_kv_cache(CLI::App& sim) {
     verb->add_option(flag, value, what)->capture_default_str();
   };
   add("--layers", q->shape.layers, "attention layers");
-  add("--heads-q", q->shape.heads_q, "query heads of a layer");
+  add("--heads", q->shape.heads_q, "query heads of a layer");
   add("--heads-kv", q->shape.heads_kv, "key/value heads of a layer: fewer are shared by groups");
   add("--d", q->shape.d, "head dimension");
   add("--tokens", q->tokens, "longest sequence, N");
   add("--batch", q->shape.batch, "sequences side by side");
   verb->add_option("--dtype", q->dtype, "fp16, bf16 or fp32: of S, K and V")->capture_default_str();
+  verb->add_flag("--analytic", q->analytic,
+                 "all from closed forms, the same integers; without it, what is quick is executed");
   q->output.add_to(*verb);
   verb->callback([q] { kv_cache(*q); });
 }

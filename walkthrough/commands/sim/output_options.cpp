@@ -17,9 +17,9 @@ void OutputOptions::check() const {
   if (!svg.empty()) check_writable("--svg", svg);
 }
 
-void OutputOptions::write(const Records& records, const Plot* plot) const {
+void OutputOptions::write(const Records& records, const std::string& picture) const {
   if (!csv.empty()) write_file("--csv", csv, as_csv(records));
-  if (!svg.empty() && plot != nullptr) write_file("--svg", svg, flashbook::svg(*plot));
+  if (!svg.empty()) write_file("--svg", svg, picture);
 }
 
 }  // namespace flashbook::sim

@@ -3,7 +3,6 @@
 #include <CLI/App.hpp>
 #include <string>
 
-#include "walkthrough/plot.hpp"
 #include "walkthrough/records.hpp"
 
 namespace flashbook::sim {
@@ -17,8 +16,9 @@ struct OutputOptions {
   void add_to(CLI::App& verb, bool pictures = true);
   /// Before the work begins: throws InputError if a file cannot be written.
   void check() const;
-  /// The files that were asked for. Throws InputError.
-  void write(const Records& records, const Plot* plot = nullptr) const;
+  /// The files that were asked for; `picture` is the SVG text, where the verb draws one. Throws
+  /// InputError.
+  void write(const Records& records, const std::string& picture = "") const;
 };
 
 }  // namespace flashbook::sim

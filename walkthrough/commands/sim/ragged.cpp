@@ -15,7 +15,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
-#include "walkthrough/output_file.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/traffic_run.hpp"
 
@@ -30,7 +30,8 @@ constexpr std::size_t most_sequences = 100'000, most_file_bytes = 1 << 21, most_
 /// `sim ragged`: what the user asked for.
 struct Question {
   std::string lengths, file, dtype = "fp16";
-  Index heads = 1, heads_kv = 0, d = 64;
+  Index heads = 1, d = 64;
+  std::optional<Index> heads_kv;
   Index b_r = io::default_blocks.rows, b_c = io::default_blocks.columns;
   bool causal = false, analytic = false;
   OutputOptions output;
@@ -81,7 +82,7 @@ std::string text_of_file(const std::string& file) {
 io::RaggedBatch batch_of(const Question& q) {
   if (q.lengths.empty() == q.file.empty())
     throw InputError("--lengths and --file: pass one of them, with the tokens of each sequence");
-  const Index heads_kv = q.heads_kv == 0 ? q.heads : q.heads_kv;
+  const Index heads_kv = q.heads_kv.value_or(q.heads);
   check_positive("--heads", q.heads);
   check_positive("--heads-kv", heads_kv);
   check_positive("--d", q.d);
@@ -143,14 +144,10 @@ Records records_of(const std::vector<Comparison>& all) {
 
 // ---- the answer
 
-std::string in_bytes(Index bytes) {
-  return short_bytes(static_cast<double>(bytes));
-}
-
-/// "537 M": as bytes, without their unit.
+/// "537 M", where the column says FLOPs.
 std::string in_flops(Index flops) {
-  const std::string text = in_bytes(flops);
-  return text.substr(0, text.find_last_not_of(" B") + 1);
+  const std::string text = short_flops(flops);
+  return text.substr(0, text.find("FLOP"));
 }
 
 std::string table_of(const std::vector<Comparison>& all) {
@@ -160,7 +157,7 @@ std::string table_of(const std::vector<Comparison>& all) {
     rows.push_back(
         {packed.algorithm, in_flops(packed.flops_executed), in_flops(padded.flops_executed),
          percent(io::wasted_share(packed.flops_executed, padded.flops_executed)),
-         in_bytes(moved(packed)), in_bytes(moved(padded)),
+         short_bytes(moved(packed)), short_bytes(moved(padded)),
          percent(io::wasted_share(moved(packed), moved(padded))), packed.executed ? "E" : "F"});
   return table(rows);
 }
@@ -180,6 +177,7 @@ BarChart chart_of(const io::RaggedBatch& batch) {
   const std::size_t n = batch.lengths.size();
   BarChart chart = {"Tokens of a batch padded to its longest sequence",
                     "tokens, of " + std::to_string(batch.longest()) + " each",
+                    "wasted on padding",
                     {}};
   std::vector<Index> lengths = batch.lengths;
   const std::size_t bars = std::min(n, most_bars);
@@ -220,7 +218,7 @@ void print(const Question& q, const io::RaggedBatch& batch, const std::vector<Co
             << batch.tokens() << " packed end to end, " << padded_tokens
             << " padded to the longest\nd = " << q.d << ", H = " << batch.heads_q
             << ", H_kv = " << batch.heads_kv << ", " << q.dtype << (q.causal ? ", causal" : "")
-            << ", tiles of S " << q.b_r << " x " << q.b_c << "\n\n"
+            << ", tiles of S " << text_of({q.b_r, q.b_c}) << "\n\n"
             << table_of(all)
             << "\n  E executed, F closed form. Packed: cu_seqlens cut the tokens, and only those\n"
                "  are computed. Padded: a kernel that is told nothing of the padding moves and\n"
@@ -235,8 +233,7 @@ void ragged(const Question& q) {
   q.output.check();
   const std::vector<Comparison> all = compare_all(q, batch);
   const Records records = records_of(all);
-  q.output.write(records);
-  if (!q.output.svg.empty()) write_file("--svg", q.output.svg, svg(chart_of(batch)));
+  q.output.write(records, svg(chart_of(batch)));
   if (!q.output.json) return print(q, batch, all);
   const nlohmann::ordered_json out = {
       {"sequences", batch.lengths.size()},
@@ -244,13 +241,13 @@ void ragged(const Question& q) {
       {"packed_tokens", batch.tokens()},
       {"padded_tokens", static_cast<Index>(batch.lengths.size()) * batch.longest()},
       {"d", q.d},
-      {"heads_q", batch.heads_q},
+      {"heads", batch.heads_q},
       {"heads_kv", batch.heads_kv},
       {"dtype", q.dtype},
       {"causal", q.causal},
       {"br", q.b_r},
       {"bc", q.b_c},
-      {"algorithms", as_json(records)}};
+      {"rows", as_json(records)}};
   std::cout << out.dump(2) << "\n";
 }
 

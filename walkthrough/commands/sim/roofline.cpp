@@ -37,8 +37,7 @@ std::string machine_names() {
 
 std::vector<io::Gpu> machines_called(const std::string& name) {
   if (name.ends_with(".json")) return read_machines(name);
-  for (const io::Gpu& gpu : io::gpus())
-    if (io::same_name(gpu.name, name)) return {gpu};
+  if (const io::Gpu* gpu = io::find_gpu(name)) return {*gpu};
   refuse("--machine", name, "pass " + machine_names());
 }
 
@@ -52,16 +51,6 @@ std::vector<io::Gpu> machines_of(const Question& q) {
           refuse("--machine", gpu.name, "two have this name; give each its own");
       all.push_back(std::move(gpu));
     }
-  return all;
-}
-
-std::vector<const io::Algorithm*> algorithms_of(const Question& q) {
-  std::vector<const io::Algorithm*> all;
-  for (const std::string& name : q.algorithms) {
-    all.push_back(&io::find_algorithm(name));
-    if (std::count(all.begin(), all.end(), all.back()) > 1)
-      refuse("--algorithm", name, "it is there already; name it once");
-  }
   return all;
 }
 
@@ -79,9 +68,10 @@ void check_used(const ScheduleOptions& options, const std::vector<const io::Algo
   check_taken(options.includes_init, "--includes-init", &io::Takes::init);
 }
 
-/// Blocks as asked for, or those that move the fewest bytes through this machine's SRAM.
-io::Schedule schedule_on(const io::Gpu& gpu, const Question& q, const io::Algorithm& algorithm,
-                         const AttentionProblem& problem) {
+/// Blocks as asked for, or those that move the fewest bytes through this machine's SRAM. What is
+/// chosen for an SRAM runs in it.
+io::RunOptions options_on(const io::Gpu& gpu, const Question& q, const io::Algorithm& algorithm,
+                          const AttentionProblem& problem) {
   ScheduleOptions options = q.schedule;
   const bool chosen = options.b_r || options.b_c || options.sram_bytes;
   if (!algorithm.takes.blocks)
@@ -90,15 +80,17 @@ io::Schedule schedule_on(const io::Gpu& gpu, const Question& q, const io::Algori
     options.sram_bytes = gpu.sram_bytes;
   if (!algorithm.takes.splits) options.splits = 1;
   if (!algorithm.takes.init) options.includes_init = false;
-  return options.schedule(algorithm, problem);
+  io::RunOptions run = {options.schedule(algorithm, problem)};
+  run.sram_bytes = options.sram_bytes.value_or(io::Sram::unlimited);
+  return run;
 }
 
 io::Report count(const Question& q, const io::Algorithm& algorithm, const AttentionProblem& problem,
-                 const io::Schedule& schedule) {
-  if (q.analytic) return closed_form(algorithm, problem, schedule);
+                 const io::RunOptions& options) {
+  if (q.analytic) return closed_form(algorithm, problem, options);
   const AttentionProblem one = one_head_of(problem);
-  check_executable(one, closed_form(algorithm, one, schedule));
-  return run_one_head(algorithm, problem, {schedule});
+  check_executable(one, closed_form(algorithm, one, options));
+  return run_one_head(algorithm, problem, options);
 }
 
 /// One algorithm on all machines. Those of one SRAM size share blocks and counts.
@@ -114,9 +106,9 @@ void add_rows(const Question& q, const io::Algorithm& algorithm, const Progress&
     auto found = by_sram.find(gpu.sram_bytes);
     if (found == by_sram.end()) {
       progress.show(std::string(algorithm.name) + " on " + gpu.name);
-      const io::Schedule schedule = schedule_on(gpu, q, algorithm, problem);
-      const io::Report report = count(q, algorithm, problem, schedule);
-      found = by_sram.emplace(gpu.sram_bytes, Counted{schedule, report}).first;
+      const io::RunOptions options = options_on(gpu, q, algorithm, problem);
+      const io::Report report = count(q, algorithm, problem, options);
+      found = by_sram.emplace(gpu.sram_bytes, Counted{options, report}).first;
     }
     const auto& [schedule, report] = found->second;
     const io::Demand demand = demand_of(algorithm, problem, schedule, report);
@@ -134,7 +126,7 @@ void check_fits_a_plot(const Roofline& roofline) {
 
 void roofline(const Question& q) {
   q.output.check();
-  Roofline roofline = {q.problem, machines_of(q), algorithms_of(q), {}};
+  Roofline roofline = {q.problem, machines_of(q), algorithms_called(q.algorithms), {}};
   check_fits_a_plot(roofline);
   check_used(q.schedule, roofline.algorithms);
   {
@@ -143,7 +135,7 @@ void roofline(const Question& q) {
       add_rows(q, *algorithm, progress, roofline);
   }
   const Plot plot = plot_of(roofline);
-  q.output.write(records_of(roofline), &plot);
+  q.output.write(records_of(roofline), svg(plot));
   if (q.output.json)
     std::cout << as_json(roofline).dump(2) << "\n";
   else
@@ -157,7 +149,8 @@ std::string about_machine_files() {
       "FILE.json describes a machine of your own, or a list of them, each an object of\n"
       "  name, source  (texts)";
   for (const io::GpuField& field : io::gpu_fields())
-    text += "\n  " + std::string(field.name) + "  (" + std::string(field.meaning) + ")";
+    text += "\n  " + std::string(field.name) + "  (" + std::string(field.meaning) +
+            (field.may_be_unknown ? "; may be left out)" : ")");
   return text;
 }
 
@@ -169,7 +162,8 @@ void add_sim_roofline(CLI::App& sim) {
   const auto q = std::make_shared<Question>();
   verb->add_option("--machine", q->machines,
                    machine_names() + "; may be repeated (default: all five)");
-  verb->add_option("--algorithm", q->algorithms, "may be repeated: " + algorithm_names())
+  verb->add_option("--algorithm", q->algorithms, "up to seven, with commas: " + algorithm_names())
+      ->delimiter(',')
       ->capture_default_str();
   q->problem.add_to(*verb, false);
   q->schedule.add_to(*verb, "without --sram: the best for each machine's SRAM");

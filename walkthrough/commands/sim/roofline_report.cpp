@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, Json>> fields_of(const RooflineRow& row, DTyp
           {"sram_bytes", demand.sram_bytes},
           {"flops_per_sram_byte", row.flops_per_sram_byte()},
           {"dram_bytes", demand.dram_bytes},
-          {"dram_bytes_source", "closed form"},
+          {"dram_bytes_source", "closed form; assumes compulsory traffic"},
           {"flops_per_dram_byte", demand.intensity()},
           {"peak_sram_bytes", row.report.peak_sram_bytes},
           {"seconds_matmul", row.times.matmul},
@@ -62,7 +62,12 @@ std::vector<std::pair<std::string, Json>> fields_of(const RooflineRow& row, DTyp
 Json as_json(const io::Gpu& gpu, DType dtype) {
   Json out = {{"name", gpu.name}, {"source", gpu.source}};
   for (const io::GpuField& field : io::gpu_fields())
-    std::visit([&](auto member) { out[std::string(field.name)] = gpu.*member; }, field.member);
+    std::visit(
+        [&](auto member) {
+          const bool unknown = field.may_be_unknown && gpu.*member == 0;
+          out[std::string(field.name)] = unknown ? Json() : Json(gpu.*member);
+        },
+        field.member);
   out["exp2_per_s"] = gpu.exp2_per_s();
   out["ridge_flops_per_byte"] = gpu.ridge(dtype);
   return out;
@@ -108,12 +113,6 @@ Series roof_of(const io::Gpu& gpu, DType dtype, double first, double last) {
   return {gpu.name, {{first, slope * first, false}, {ridge, roof, false}, {last, roof, false}}};
 }
 
-std::string problem_text(const ProblemOptions& p) {
-  return "N = " + std::to_string(p.n) + ", d = " + std::to_string(p.d) +
-         ", B = " + std::to_string(p.batch) + ", H = " + std::to_string(p.heads) + ", " + p.dtype +
-         (p.causal ? ", causal" : "");
-}
-
 }  // namespace
 
 Plot plot_of(const Roofline& roofline) {
@@ -123,7 +122,7 @@ Plot plot_of(const Roofline& roofline) {
   for (const io::Gpu& gpu : roofline.gpus) widen(gpu.ridge(dtype));
   for (const RooflineRow& row : roofline.rows) widen(row.demand.intensity());
 
-  Plot plot = {"Roofline: " + problem_text(roofline.problem),
+  Plot plot = {"Roofline: " + roofline.problem.text(),
                {"FLOPs executed to a byte of DRAM traffic", Scale::log10},
                {"TFLOP/s at most", Scale::log10},
                {}};
@@ -164,13 +163,13 @@ std::string machines_table(const Roofline& roofline) {
   std::vector<std::vector<std::string>> rows = {
       {"machine", "SMs", "SRAM/SM", "L2", "DRAM TB/s", "TFLOP/s", "GHz", "exp2 T/s", "ridge"}};
   for (const io::Gpu& gpu : roofline.gpus)
-    rows.push_back({gpu.name, std::to_string(gpu.multiprocessors),
-                    short_number(as_double(gpu.sram_bytes) / 1024) + " KiB",
-                    short_number(as_double(gpu.l2_bytes) / (1024 * 1024)) + " MiB",
-                    short_number(gpu.dram_bytes_per_s / 1e12),
-                    short_number(gpu.matmul_flops_per_s(dtype) / 1e12),
-                    short_number(gpu.clock_hz / 1e9), short_number(gpu.exp2_per_s() / 1e12),
-                    short_number(gpu.ridge(dtype))});
+    rows.push_back(
+        {gpu.name, std::to_string(gpu.multiprocessors),
+         short_number(as_double(gpu.sram_bytes) / 1024) + " KiB",
+         gpu.l2_bytes == 0 ? "–" : short_number(as_double(gpu.l2_bytes) / 0x1p20) + " MiB",
+         short_number(gpu.dram_bytes_per_s / 1e12),
+         short_number(gpu.matmul_flops_per_s(dtype) / 1e12), short_number(gpu.clock_hz / 1e9),
+         short_number(gpu.exp2_per_s() / 1e12), short_number(gpu.ridge(dtype))});
   return table(rows);
 }
 
@@ -180,43 +179,39 @@ std::string sources(const Roofline& roofline) {
   return out;
 }
 
-std::string tiles_of(const RooflineRow& row) {
-  if (!row.algorithm.takes.blocks) return "-";
-  return std::to_string(row.schedule.blocks.rows) + " × " +
-         std::to_string(row.schedule.blocks.columns);
-}
-
 std::string times_table(const Roofline& roofline, const io::Algorithm& algorithm) {
   const DType dtype = dtype_of(roofline.problem.dtype);
   std::vector<std::vector<std::string>> rows = {
       {"machine", "tiles", "HBM-SRAM", "matmul", "exp2", "DRAM", "binds", "TFLOP/s"}};
   for (const RooflineRow& row : roofline.rows)
     if (&row.algorithm == &algorithm)
-      rows.push_back({row.gpu.name, tiles_of(row), short_bytes(as_double(row.demand.sram_bytes)),
-                      short_seconds(row.times.matmul), short_seconds(row.times.exp2),
-                      short_seconds(row.times.dram), std::string(name(row.times.binding(), dtype)),
+      rows.push_back({row.gpu.name, row.algorithm.takes.blocks ? text_of(row.schedule.blocks) : "–",
+                      short_bytes(row.demand.sram_bytes), short_seconds(row.times.matmul),
+                      short_seconds(row.times.exp2), short_seconds(row.times.dram),
+                      std::string(name(row.times.binding(), dtype)),
                       short_number(row.tflops_at_most())});
   return table(rows);
 }
 
 std::string heading(const RooflineRow& row) {
   return "\n" + std::string(row.algorithm.name) + ": " + std::string(row.algorithm.title) + "\n  " +
-         (row.report.executed ? "executed: " : "closed form: ") +
-         short_flops(as_double(row.demand.flops)) + " (" +
-         short_flops(as_double(row.report.flops_nominal)) + " nominal); DRAM " +
-         short_bytes(as_double(row.demand.dram_bytes)) + ", " +
-         short_number(row.demand.intensity()) + " FLOP/B\n";
+         (row.report.executed ? "executed: " : "closed form: ") + short_flops(row.demand.flops) +
+         " (" + short_flops(row.report.flops_nominal) + " nominal); DRAM " +
+         short_bytes(row.demand.dram_bytes) + ", " + short_number(row.demand.intensity()) +
+         " FLOP/B\n";
 }
 
 constexpr const char* legend = R"(
   ridge     FLOP/B above which arithmetic takes longer than DRAM traffic.
   executed  one head is run and counted for all of them, which are alike.
-  tiles     B_r x B_c of S: unless given, those that move the fewest bytes
+  tiles     B_r × B_c of S: unless given, those that move the fewest bytes
             through an SM's SRAM, which here holds S and O too.
-  HBM-SRAM  bytes that go in and out of SRAM, as counted. On a GPU the L2 cache
-            serves what a kernel reads again,
-  DRAM      so DRAM sees only the bytes that are left when no kernel moves an
-            element twice (compulsory traffic, closed form).
+  HBM-SRAM  bytes that go in and out of SRAM, as counted.
+  DRAM      the bytes that are left when no kernel moves an element twice
+            (compulsory traffic, closed form). An assumption: that the L2 cache
+            serves what a kernel reads again. Measured for FlashAttention's
+            forward pass; sums that go to memory and back, FA1's O or a backward
+            pass's dQ, may cost more.
   matmul    FLOPs of the products, at the peak of the tensor cores (fp32: of the
             units outside them).
   exp2      one to each score that is computed, and one to each row of a tile
@@ -230,8 +225,7 @@ constexpr const char* legend = R"(
 }  // namespace
 
 std::string as_text(const Roofline& roofline) {
-  std::string out =
-      "Roofline of " + problem_text(roofline.problem) + "\n\n" + machines_table(roofline);
+  std::string out = "Roofline of " + roofline.problem.text() + "\n\n" + machines_table(roofline);
   for (std::size_t a = 0; a < roofline.algorithms.size(); ++a)
     out += heading(roofline.rows[a * roofline.gpus.size()]) +
            times_table(roofline, *roofline.algorithms[a]);

@@ -7,6 +7,7 @@
 #include "walkthrough/commands/sim/sweep_points.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/plot.hpp"
 
 namespace flashbook {
 namespace {
@@ -159,7 +160,7 @@ void sweep(const CLI::App& verb, const SweepQuestion& q) {
   const std::vector<Measured> all = measure_all(q, algorithms);
   const Records records = records_of(all);
   const Plot plot = plot_of(q, algorithms, all);
-  q.output.write(records, &plot);
+  q.output.write(records, svg(plot));
   if (!q.output.json) return print(q, algorithms, all, plot);
   const Json out = {{"over", q.over},
                     {"n", q.over == "n" ? Json() : Json(q.problem.n)},

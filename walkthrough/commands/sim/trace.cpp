@@ -10,6 +10,7 @@
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/commands/sim/sim.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
 #include "walkthrough/output_file.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/trace_json.hpp"
@@ -31,9 +32,21 @@ struct Question {
   std::string algorithm = "fa2_forward", out;
   ProblemOptions problem;
   ScheduleOptions schedule;
-  io::TraceModel model;
+  Index workers = 4;
+  std::optional<double> gb_per_s, tflop_per_s;
   OutputOptions output;
 };
+
+/// Whose multiprocessors the workers are, unless rates are given.
+constexpr std::string_view modelled_gpu = "H200";
+
+io::TraceModel model_of(const Question& q) {
+  io::TraceModel model =
+      multiprocessors_of(*io::find_gpu(modelled_gpu), dtype_of(q.problem.dtype), q.workers);
+  model.gb_per_s = q.gb_per_s.value_or(model.gb_per_s);
+  model.tflop_per_s = q.tflop_per_s.value_or(model.tflop_per_s);
+  return model;
+}
 
 /// One worker's part of the run.
 struct Work {
@@ -66,7 +79,7 @@ std::vector<Work> work_of(const Trace& trace) {
 /// Runs what was asked for. Throws InputError if that is too much to run or to look at.
 io::TraceRecorder record(const Question& q, const io::Algorithm& algorithm,
                          const AttentionProblem& problem, const io::Schedule& schedule) {
-  io::TraceRecorder recorder(q.model, most_events);
+  io::TraceRecorder recorder(model_of(q), most_events);
   const io::Report formula = closed_form(algorithm, problem, schedule);
   check_executable(problem, formula);
   // Every visited tile of S is at least a product and a tile's life of three events.
@@ -94,19 +107,8 @@ Records records_of(const Trace& trace) {
 }
 
 std::string title(const Question& q, const io::Algorithm& algorithm, const io::Schedule& schedule) {
-  const ProblemOptions& p = q.problem;
-  std::string text = q.algorithm + ", N = " + std::to_string(p.n) + ", d = " + std::to_string(p.d) +
-                     ", B = " + std::to_string(p.batch) + ", H = " + std::to_string(p.heads) +
-                     ", " + p.dtype + (p.causal ? ", causal" : "");
-  if (algorithm.takes.blocks)
-    text += ", tiles of S " + std::to_string(schedule.blocks.rows) + " x " +
-            std::to_string(schedule.blocks.columns);
-  return text;
-}
-
-std::string percent_of(Index part, Index whole) {
-  if (whole == 0) return "–";
-  return short_number(100 * static_cast<double>(part) / static_cast<double>(whole)) + " %";
+  const std::string text = q.algorithm + ", " + q.problem.text();
+  return algorithm.takes.blocks ? text + ", tiles of S " + text_of(schedule.blocks) : text;
 }
 
 std::string workers_table(const Trace& trace) {
@@ -115,12 +117,13 @@ std::string workers_table(const Trace& trace) {
   const std::vector<Work> workers = work_of(trace);
   for (std::size_t i = 0; i < std::min(workers.size(), most_workers_shown); ++i) {
     const Work& w = workers[i];
-    const auto share = [&](Index ns) { return percent_of(ns, trace.duration_ns); };
-    rows.push_back({std::to_string(i), std::to_string(w.tasks),
-                    short_bytes(static_cast<double>(w.moved_bytes)),
-                    short_number(static_cast<double>(w.flops)), share(w.moving_ns),
-                    share(w.computing_ns), share(trace.duration_ns - w.moving_ns - w.computing_ns),
-                    short_bytes(static_cast<double>(w.peak_bytes))});
+    const auto share = [&](Index ns) {
+      return percent(static_cast<double>(ns) / static_cast<double>(trace.duration_ns));
+    };
+    rows.push_back({std::to_string(i), std::to_string(w.tasks), short_bytes(w.moved_bytes),
+                    short_flops(w.flops), share(w.moving_ns), share(w.computing_ns),
+                    share(trace.duration_ns - w.moving_ns - w.computing_ns),
+                    short_bytes(w.peak_bytes)});
   }
   std::string text = table(rows);
   if (workers.size() > most_workers_shown)
@@ -134,7 +137,8 @@ void print(const Question& q, const std::string& run, const io::TraceRecorder& r
             << "model:\n"
             << trace.model.workers << " workers, each " << short_number(trace.model.gb_per_s)
             << " GB/s and " << short_number(trace.model.tflop_per_s)
-            << " TFLOP/s, doing one thing at a time; " << short_time(trace.duration_ns) << "\n\n"
+            << " TFLOP/s, doing one thing at a time; "
+            << short_seconds(1e-9 * static_cast<double>(trace.duration_ns)) << "\n\n"
             << workers_table(trace) << "\n"
             << trace_picture(trace, 0) << "\n"
             << recorder.events() << " events";
@@ -163,9 +167,9 @@ void trace(const Question& q) {
                                       {"source", "executed"},
                                       {"events", recorder.events()},
                                       {"duration_ns", recorder.trace().duration_ns},
-                                      {"gb_per_s", q.model.gb_per_s},
-                                      {"tflop_per_s", q.model.tflop_per_s},
-                                      {"workers", as_json(records)}};
+                                      {"gb_per_s", recorder.trace().model.gb_per_s},
+                                      {"tflop_per_s", recorder.trace().model.tflop_per_s},
+                                      {"rows", as_json(records)}};
   std::cout << out.dump(2) << "\n";
 }
 
@@ -178,14 +182,13 @@ void add_sim_trace(CLI::App& sim) {
   verb->add_option("--algorithm", q->algorithm, algorithm_names())->capture_default_str();
   q->problem.add_to(*verb, false);
   q->schedule.add_to(*verb);
-  verb->add_option("--workers", q->model.workers, "multiprocessors that the tasks are shared among")
+  verb->add_option("--workers", q->workers, "multiprocessors that the tasks are shared among")
       ->capture_default_str();
-  verb->add_option("--gbps", q->model.gb_per_s,
-                   "GB/s of one worker's path to HBM (an H200's 4.8 TB/s over 132)")
-      ->capture_default_str();
-  verb->add_option("--tflops", q->model.tflop_per_s,
-                   "TFLOP/s of one worker's products (an H200's 989 over 132)")
-      ->capture_default_str();
+  const std::string share = " (without it: an " + std::string(modelled_gpu) + " multiprocessor's";
+  verb->add_option("--gbps", q->gb_per_s,
+                   "GB/s of one worker's path to HBM" + share + " share of DRAM)");
+  verb->add_option("--tflops", q->tflop_per_s,
+                   "TFLOP/s of one worker's products" + share + ", in this --dtype)");
   verb->add_option("--out", q->out, "writes the trace to this file (Chrome's JSON format)");
   q->output.add_to(*verb, false);
   verb->callback([q] { trace(*q); });
