@@ -8,6 +8,7 @@
 #include "sim/io/power_law.hpp"
 #include "walkthrough/commands/sim/output_options.hpp"
 #include "walkthrough/commands/sim/question.hpp"
+#include "walkthrough/plot.hpp"
 
 /// What `sim sweep` counts. Everything throws InputError that names the flag.
 namespace flashbook::sim {
