@@ -8,7 +8,10 @@ namespace {
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text)
-    out += c == '<' ? std::string("&lt;") : c == '&' ? std::string("&amp;") : std::string(1, c);
+    out += c == '<'   ? std::string("&lt;")
+           : c == '>' ? std::string("&gt;")
+           : c == '&' ? std::string("&amp;")
+                      : std::string(1, c);
   return out;
 }
 

@@ -1,8 +1,8 @@
 #include "sim/io/machines.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <sstream>
 
 #include "cpu_reference/error.hpp"
@@ -74,17 +74,39 @@ const Gpu* find_gpu(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+/// Times made of anything between are finite and can be drawn.
+constexpr double least_value = 1e-3, most_value = 1e24;
+
+/// What a terminal, an SVG and a table can hold.
+void check_text(const char* what, const std::string& text, std::size_t longest) {
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x7f;
+  });
+  if (is_plain && text.size() <= longest) return;
+  throw InputError(std::string("a machine's ") + what + " has " + std::to_string(text.size()) +
+                   " bytes: pass at most " + std::to_string(longest) +
+                   " printable ASCII characters");
+}
+
+}  // namespace
+
 void check(const Gpu& gpu) {
   if (plain(gpu.name).empty()) throw InputError("a machine's name is empty: give it one");
+  check_text("name", gpu.name, 24);
+  check_text("source", gpu.source, 400);
   if (gpu.source.empty())
     throw InputError("machine " + gpu.name + ": source is empty: say where its numbers come from");
   for (const GpuField& field : all_fields) {
     const double value =
         std::visit([&](auto member) { return static_cast<double>(gpu.*member); }, field.member);
-    if (std::isfinite(value) && (value > 0 || (value == 0 && field.may_be_unknown))) continue;
+    const bool is_plausible = value >= least_value && value <= most_value;
+    if (is_plausible || (value == 0 && field.may_be_unknown)) continue;
     std::ostringstream out;
     out << "machine " << gpu.name << ": " << field.name << " is " << value << ": pass the "
-        << field.meaning << ", a finite number above 0";
+        << field.meaning << ", a number from " << least_value << " to " << most_value;
     throw InputError(out.str());
   }
 }

@@ -177,6 +177,10 @@ TEST_CASE("sim roofline: a malformed machine is refused in a sentence that names
   }
   check_refused_value("multiprocessors", 1.5);
   check_refused_value("l2_bytes", 1e300);
+  check_refused_value("dram_bytes_per_s", 1e-300);
+  check_refused_value("clock_hz", 1e300);
+  for (const char* name : {"a\nb", "\x1b[31m", "a name that is too long for the table of machines"})
+    check_refused_value("name", name);
   check_refused_value("colour", "green");
   const std::string whole = toy.dump();
   check_refused_machine(whole.substr(0, whole.size() - 1) + ",\"clock_hz\":1e9}",
@@ -209,6 +213,8 @@ TEST_CASE("sim roofline: bad input is refused in one sentence") {
   refused("--br 4", {"--bc"});
   refused("--splits 2", {"--splits", "--algorithm"});
   refused("--splits 0 --algorithm split_kv_decode", {"--splits", "is 0"});
+  refused("--splits 65537 --algorithm split_kv_decode", {"--splits", "1 to 65536"});
+  refused("--csv both.txt --svg both.txt", {"--csv", "--svg", "both.txt"});
   refused("--includes-init", {"--includes-init", "--algorithm"});
   refused("--algorithm standard_forward --sram 9999", {"--sram", "--algorithm"});
   refused("--n 4000000", {"--analytic"});

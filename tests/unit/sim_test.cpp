@@ -87,6 +87,10 @@ TEST_CASE("sim traffic: bad input is refused in one sentence") {
   check_refused("--algorithm fa2_forward --n 8 --d 8 --dtype fp8", "--dtype");
   check_refused("--algorithm standard_forward --n 8 --d 8 --br 4 --bc 4", "--br");
   check_refused("--algorithm fa2_forward --n 1000000 --d 64", "--analytic");
+  check_refused("--algorithm split_kv_decode --n 10 --d 3 --splits 9000000000000000000 --analytic",
+                "--splits");
+  check_refused("--algorithm split_kv_decode --n 4000000000 --d 3 --splits 65536 --analytic",
+                "--n is 4000000000");
   check_refused("--algorithm fa2_forward --n 16384 --d 64 --br 1 --bc 1", "the tiles");
   check_refused("--algorithm fa2_forward --n 8 --d 8 --sram 1125899906842625", "--sram");
   check_refused("--algorithm fa2_forward --n 8 --d 8 --csv no/such/folder.csv", "--csv");

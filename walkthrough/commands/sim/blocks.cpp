@@ -56,9 +56,8 @@ std::vector<Choice> choices_of(const Question& q, const AttentionProblem& proble
     if (!algorithm->takes.blocks)
       refuse("--algorithm", std::string(algorithm->name), "it has no blocks; name another");
     progress.show(std::string(algorithm->name));
-    if (algorithm->footprint(problem, {1, 1}) <= sram)
-      choices.push_back(
-          choice_of(*algorithm, problem, "best", best_blocks(*algorithm, problem, sram)));
+    choices.push_back(
+        choice_of(*algorithm, problem, "best", best_blocks(*algorithm, problem, sram)));
     choices.push_back(
         choice_of(*algorithm, problem, "paper", clamped(io::paper_blocks(problem, sram), problem)));
   }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cpu_reference/error.hpp"
 #include "walkthrough/output_file.hpp"
 
 namespace flashbook::sim {
@@ -15,6 +16,8 @@ void OutputOptions::add_to(CLI::App& verb, bool pictures) {
 void OutputOptions::check() const {
   if (!csv.empty()) check_writable("--csv", csv);
   if (!svg.empty()) check_writable("--svg", svg);
+  if (!csv.empty() && csv == svg)
+    throw InputError("--csv and --svg are both '" + csv + "': pass two files");
 }
 
 void OutputOptions::write(const Records& records, const std::string& picture) const {
