@@ -54,8 +54,7 @@ std::string svg(const BarChart& chart) {
   std::ostringstream out;
   out << svg_head(width, height, chart.title, ".used{fill:#1f83d0}.rest{fill:#ddd}",
                   ".rest{fill:#4a4e58}")
-      << text_at(24, 30, "start", chart.title, " font-size=\"16\" font-weight=\"600\"")
-      << text_at(24, 54, "start", chart.unit);
+      << svg_title(24, 30, width - 24, chart.title) << text_at(24, 54, "start", chart.unit);
   double y = top;
   for (const Bar& bar : chart.bars) {
     out << bar_in_svg(bar, y, scale);

@@ -89,8 +89,7 @@ std::string svg(const Plot& plot) {
                   ".dot{fill:#1a1a1a}.open{fill:#fff}.grid{stroke:#ddd}"
                   ".key{stroke:#1a1a1a;stroke-width:2}",
                   ".dot{fill:#eee}.open{fill:#16181d}.grid{stroke:#3a3d45}.key{stroke:#eee}")
-      << text_at(left, 28, "start", plot.title, " font-size=\"16\" font-weight=\"600\"")
-      << grid(plot, axes)
+      << svg_title(left, 28, width - left, plot.title) << grid(plot, axes)
       << text_at((left + width - right) / 2, height - bottom + 38, "middle", plot.x.label)
       << text_at(0, 0, "middle", plot.y.label,
                  " transform=\"translate(20 " + short_number((top + height - bottom) / 2) +

@@ -1,5 +1,6 @@
 #include "walkthrough/svg_text.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace flashbook {
@@ -37,6 +38,15 @@ std::string svg_head(double width, double height, const std::string& title,
       << "}\n</style>\n"
       << "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
   return out.str();
+}
+
+std::string svg_title(double x, double y, double width, const std::string& text) {
+  constexpr double widths_of_a_letter = .64;  // of its size, bold
+  const double size =
+      std::min(16., width / (widths_of_a_letter * static_cast<double>(text.size())));
+  std::ostringstream attributes;
+  attributes << " font-size=\"" << size << "\" font-weight=\"600\"";
+  return text_at(x, y, "start", text, attributes.str());
 }
 
 }  // namespace flashbook

@@ -14,4 +14,7 @@ std::string text_at(double x, double y, const char* anchor, const std::string& t
 std::string svg_head(double width, double height, const std::string& title,
                      const std::string& style, const std::string& dark);
 
+/// A heading that starts at (x, y), in smaller letters if it would be wider than `width`.
+std::string svg_title(double x, double y, double width, const std::string& text);
+
 }  // namespace flashbook
