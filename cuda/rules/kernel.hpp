@@ -1,0 +1,47 @@
+// What a kernel is to its callers, on either machine. No macro and no CUDA header: whoever runs
+// kernels includes this and the lists in cuda/forward/kernels.hpp and cuda/backward/kernels.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cpu_reference/problem.h"
+#include "cuda/isa/launch_types.hpp"
+
+namespace flashbook {
+
+/// Tensors of a forward pass, in the machine's memory: shapes and strides are the problem's.
+struct ForwardTensors {
+  const void *q, *k, *v;  ///< [B, N, H, d] or d_v
+  void* o;                ///< [B, N_q, H_q, d_v]
+  float* lse;             ///< natural log, [B, H_q, N_q], contiguous
+};
+
+/// Tensors of a backward pass. `o` and `lse` are what a forward pass wrote.
+struct BackwardTensors {
+  const void *q, *k, *v, *o;
+  const float* lse;
+  const void* grad_o;     ///< dO, strides grad_o
+  const float* grad_lse;  ///< dLSE, as the LSE; null unless has_dlse
+  void *grad_q, *grad_k, *grad_v;
+};
+
+/// A kernel and its launcher. `Tensors` is ForwardTensors or BackwardTensors.
+template <class Tensors>
+struct Kernel {
+  const char* name;  ///< "one_pass"
+  const char* idea;  ///< what it adds to the rung before, in a few words
+  /// Why the kernel does not take the problem, naming the field, its value and what is accepted;
+  /// empty if it does.
+  std::string (*refusal)(const flashbook_problem& problem);
+  /// What it needs beside the tensors, aligned to 256 bytes; contents do not matter.
+  std::size_t (*workspace_bytes)(const flashbook_problem& problem);
+  /// Starts it on the stream (cuda/isa/launch.cuh). The problem is one it does not refuse.
+  LaunchStatus (*launch)(const flashbook_problem& problem, const Tensors& tensors, void* workspace,
+                         void* stream);
+};
+
+using ForwardKernel = Kernel<ForwardTensors>;
+using BackwardKernel = Kernel<BackwardTensors>;
+
+}  // namespace flashbook

@@ -1,0 +1,56 @@
+// What kernels are given: views of the tensors and the sizes, made of a problem by their launchers.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/rules/kernel.hpp"
+#include "cuda/rules/visible.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE {
+
+/// A tensor [B, N, H, d] with any strides, its last dimension contiguous.
+template <class T>
+struct Tensor {
+  gmem<T> data;
+  int64_t batch, token, head;  ///< strides, in elements
+
+  /// The d elements of one token and head.
+  FLASHBOOK_DEVICE gmem<T> row(int b, int i, int h) const {
+    return data + (b * batch + i * token + h * head);
+  }
+};
+
+/// Sizes and options that both passes read.
+struct Sizes {
+  int batch, heads_q, heads_kv;  ///< B, H_q, H_kv
+  int d, d_v;
+  float scale;
+  Visible visible;
+
+  FLASHBOOK_HOST_DEVICE int n_q() const { return visible.n_q; }
+  FLASHBOOK_HOST_DEVICE int n_k() const { return visible.n_k; }
+  /// Query heads that share a head of K and V.
+  FLASHBOOK_HOST_DEVICE int group() const { return heads_q / heads_kv; }
+  /// Where the LSE of row 0 of a head lies in [B, H_q, N_q].
+  FLASHBOOK_HOST_DEVICE int64_t lse_row(int b, int h) const {
+    return (int64_t{b} * heads_q + h) * visible.n_q;
+  }
+};
+
+template <class T>
+struct ForwardParameters {
+  Sizes sizes;
+  Tensor<const T> Q, K, V;
+  Tensor<T> O;
+  gmem<float> lse;
+};
+
+template <class T>
+struct BackwardParameters {
+  Sizes sizes;
+  Tensor<const T> Q, K, V, O, dO;
+  gmem<const float> lse, dlse;  ///< dlse: of no element if there is no gradient of the LSE
+  Tensor<T> dQ, dK, dV;
+};
+
+}  // namespace flashbook::FLASHBOOK_MACHINE

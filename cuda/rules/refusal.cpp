@@ -1,0 +1,46 @@
+#include "cuda/rules/refusal.hpp"
+
+namespace flashbook {
+namespace {
+
+constexpr std::int64_t most_channels = 256, most_tokens = (1 << 30) - 1;
+
+std::string too_large(const char* name, std::int64_t value, std::int64_t most) {
+  if (value <= most) return {};
+  return std::string(name) + " is " + std::to_string(value) + ": this kernel takes up to " +
+         std::to_string(most) + "; use another implementation (see list)";
+}
+
+std::string not_taken(bool used, const char* field, const char* accepted) {
+  if (!used) return {};
+  return std::string(field) + ": this kernel takes none; " + accepted +
+         " or use another implementation (see list)";
+}
+
+std::string dtype_refusal(int dtype, bool only_16_bit) {
+  if (dtype == FLASHBOOK_FP64) return "dtype is fp64: this kernel takes fp32, fp16 and bf16";
+  if (dtype == FLASHBOOK_FP32 && only_16_bit)
+    return "dtype is fp32: this kernel uses 16-bit tensor cores; pass fp16 or bf16";
+  return {};
+}
+
+}  // namespace
+
+std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
+  const bool has_window =
+      p.window_left != FLASHBOOK_UNBOUNDED || p.window_right != FLASHBOOK_UNBOUNDED;
+  for (const std::string& refusal :
+       {dtype_refusal(p.dtype, only_16_bit), too_large("d", p.d, most_channels),
+        too_large("d_v", p.d_v, most_channels), too_large("n_q", p.n_q, most_tokens),
+        too_large("n_k", p.n_k, most_tokens),
+        not_taken(p.packed, "cu_seqlens", "pass a dense batch"),
+        not_taken(has_window, "window_left, window_right", "leave both sides unbounded"),
+        not_taken(p.softcap > 0, "softcap", "pass 0"),
+        not_taken(p.has_bias, "bias", "leave it out"),
+        not_taken(p.alibi != FLASHBOOK_NO_ALIBI, "alibi", "leave it out"),
+        not_taken(p.has_sinks, "sinks", "leave them out")})
+    if (!refusal.empty()) return refusal;
+  return {};
+}
+
+}  // namespace flashbook

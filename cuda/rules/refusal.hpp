@@ -1,0 +1,15 @@
+// What the rungs of the ladders take: everything else is refused by name, before a launch.
+#pragma once
+
+#include <string>
+
+#include "cpu_reference/problem.h"
+
+namespace flashbook {
+
+/// Why a rung does not take a problem; empty if it does. Rungs take fp32, fp16 and bf16 (or the
+/// last two, if `only_16_bit`), d and d_v up to 256, any N_q and N_k, causal masks of both
+/// alignments, grouped heads, any scale and strides, and the gradient of the LSE.
+std::string rung_refusal(const flashbook_problem& problem, bool only_16_bit = false);
+
+}  // namespace flashbook
