@@ -26,6 +26,15 @@ struct BackwardTensors {
   void *grad_q, *grad_k, *grad_v;
 };
 
+/// What callers must know of a kernel's arithmetic to judge it by the right gates.
+struct KernelProperties {
+  /// S, P, dP and dS are stored in the problem's dtype.
+  bool materialised = false;
+  /// NaN may reach rows that do not see it, but share a tile of S of this many rows and keys with
+  /// rows that do; 0: it does not. docs/contract.md, "Storage and NaN".
+  int nan_rows = 0, nan_keys = 0;
+};
+
 /// A kernel and its launcher. `Tensors` is ForwardTensors or BackwardTensors.
 template <class Tensors>
 struct Kernel {
@@ -39,6 +48,7 @@ struct Kernel {
   /// Starts it on the stream (cuda/isa/launch.cuh). The problem is one it does not refuse.
   LaunchStatus (*launch)(const flashbook_problem& problem, const Tensors& tensors, void* workspace,
                          void* stream);
+  KernelProperties properties = {};
 };
 
 using ForwardKernel = Kernel<ForwardTensors>;

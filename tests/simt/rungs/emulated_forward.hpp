@@ -12,11 +12,17 @@ namespace flashbook::test {
 /// A forward kernel on the emulator, as the suite sees it. What the emulator finds is thrown.
 class EmulatedForward : public Implementation {
  public:
-  EmulatedForward(const ForwardKernel& kernel, Properties properties, simt::Options options)
-      : kernel_(kernel), properties_(properties), options_(options) {}
+  EmulatedForward(const ForwardKernel& kernel, simt::Options options)
+      : kernel_(kernel), options_(options) {}
 
-  std::string name() const override { return kernel_.name; }
-  Properties properties() const override { return properties_; }
+  std::string name() const override { return std::string("cuda.") + kernel_.name; }
+  Properties properties() const override {
+    Properties properties;
+    properties.materialised = kernel_.properties.materialised;
+    properties.nan_spreads_within =
+        TileShape{kernel_.properties.nan_rows, kernel_.properties.nan_keys};
+    return properties;
+  }
   Support supports_forward(const AttentionProblem& problem) const override {
     std::string reason = kernel_.refusal(problem.fields());
     return reason.empty() ? Support::yes() : Support::no(std::move(reason));
@@ -41,7 +47,6 @@ class EmulatedForward : public Implementation {
 
  private:
   const ForwardKernel& kernel_;
-  Properties properties_;
   simt::Options options_;
 };
 

@@ -14,14 +14,13 @@ namespace {
 using namespace conformance;
 
 std::vector<std::unique_ptr<Implementation>> rungs(unsigned seed) {
-  Properties tiled;
-  tiled.nan_spreads_within = TileShape{64, 64};
   simt::Options options;
   options.seed = seed;
   options.os_threads = 1;
   std::vector<std::unique_ptr<Implementation>> all;
-  for (const ForwardKernel* kernel : {&emulated::one_pass_forward})
-    all.push_back(std::make_unique<test::EmulatedForward>(*kernel, tiled, options));
+  for (const ForwardKernel* kernel :
+       {&emulated::standard_forward, &emulated::fa1_forward, &emulated::one_pass_forward})
+    all.push_back(std::make_unique<test::EmulatedForward>(*kernel, options));
   return all;
 }
 
