@@ -123,7 +123,10 @@ inline LaunchStatus launch_one_pass(const flashbook_problem& problem, const Forw
 
 namespace flashbook::FLASHBOOK_MACHINE {
 const ForwardKernel one_pass_forward = {
-    "one_pass", "the loop over queries outside: O, m and l never leave the chip",
+    "one_pass",
+    "the loop over queries outside: O, m and l never leave the chip",
     [](const flashbook_problem& problem) { return rung_refusal(problem); },
-    [](const flashbook_problem&) { return std::size_t{0}; }, one_pass::launch_one_pass};
+    [](const flashbook_problem&) { return std::size_t{0}; },
+    one_pass::launch_one_pass,
+    {false, one_pass::B_r, one_pass::B_c}};
 }

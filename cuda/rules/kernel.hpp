@@ -3,12 +3,31 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "cpu_reference/problem.h"
 #include "cuda/isa/launch_types.hpp"
 
 namespace flashbook {
+
+/// Where the elements of a tensor lie, counted from element (0, 0, 0, 0).
+struct Span {
+  std::int64_t first;  ///< 0, or less with strides that run backwards
+  std::int64_t size;   ///< up to the last element, gaps between strides included
+};
+
+/// The span of a tensor [batch, tokens, heads, channels], in elements.
+constexpr Span span_of(const flashbook_strides& strides, std::int64_t batch, std::int64_t tokens,
+                       std::int64_t heads, std::int64_t channels) {
+  if (batch == 0 || tokens == 0) return {0, 0};
+  std::int64_t first = 0, last = channels - 1;
+  for (const std::int64_t reach :
+       {(batch - 1) * strides.batch, (tokens - 1) * strides.token, (heads - 1) * strides.head})
+    (reach < 0 ? first : last) += reach;
+  return {first, last - first + 1};
+}
 
 /// Tensors of a forward pass, in the machine's memory: shapes and strides are the problem's.
 struct ForwardTensors {
@@ -26,6 +45,15 @@ struct BackwardTensors {
   void *grad_q, *grad_k, *grad_v;
 };
 
+/// What callers must know of a kernel's arithmetic to judge it by the right gates.
+struct KernelProperties {
+  /// S, P, dP and dS are stored in the problem's dtype.
+  bool materialised = false;
+  /// NaN may reach rows that do not see it, but share a tile of S of this many rows and keys with
+  /// rows that do; 0: it does not. docs/contract.md, "Storage and NaN".
+  int nan_rows = 0, nan_keys = 0;
+};
+
 /// A kernel and its launcher. `Tensors` is ForwardTensors or BackwardTensors.
 template <class Tensors>
 struct Kernel {
@@ -39,6 +67,7 @@ struct Kernel {
   /// Starts it on the stream (cuda/isa/launch.cuh). The problem is one it does not refuse.
   LaunchStatus (*launch)(const flashbook_problem& problem, const Tensors& tensors, void* workspace,
                          void* stream);
+  KernelProperties properties = {};
 };
 
 using ForwardKernel = Kernel<ForwardTensors>;

@@ -5,14 +5,6 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// Elements from the first to the last of a tensor [batch, tokens, heads, channels].
-inline int64_t extent(const flashbook_strides& strides, int64_t batch, int64_t tokens,
-                      int64_t heads, int64_t channels) {
-  if (batch == 0 || tokens == 0) return 0;
-  return (batch - 1) * strides.batch + (tokens - 1) * strides.token + (heads - 1) * strides.head +
-         channels;
-}
-
 /// A window's side, or the causal mask's, as an int that no sum of two sizes overflows.
 inline int window_side(int64_t side) {
   const int64_t most = most_tokens;
@@ -60,7 +52,8 @@ class Views {
   template <class U>
   Tensor<U> view(U* data, const flashbook_strides& s, int64_t tokens, int64_t heads,
                  int64_t channels) const {
-    return {{data, extent(s, p_.batch, tokens, heads, channels)}, s.batch, s.token, s.head};
+    const Span span = span_of(s, p_.batch, tokens, heads, channels);
+    return {gmem<U>(data + span.first, span.size) + -span.first, s.batch, s.token, s.head};
   }
 
   const flashbook_problem& p_;
