@@ -21,6 +21,7 @@
 
 namespace flashbook::gpu {
 
+using ::float4;
 using ::uint2;
 using ::uint4;
 
@@ -58,8 +59,8 @@ using gmem = detail::View<T, detail::Global>;
 template <class T>
 using smem_ptr = detail::View<T, detail::Shared>;
 
-/// The bytes of a V (uint32_t, uint2 or uint4) at an address that is a multiple of its size. One
-/// instruction. PTX ISA, "Data Movement and Conversion Instructions: ld", "st".
+/// The bytes of a V (uint32_t, uint2, uint4 or float4) at an address that is a multiple of its
+/// size. One instruction. PTX ISA, "Data Movement and Conversion Instructions: ld", "st".
 template <class V, class T, class Space>
 FLASHBOOK_DEVICE V load_vector(detail::View<T, Space> from) {
   return *reinterpret_cast<const V*>(from.data());
@@ -88,6 +89,9 @@ struct uint2 {
 };
 struct uint4 {
   uint32_t x, y, z, w;
+};
+struct float4 {
+  float x, y, z, w;
 };
 
 namespace detail {

@@ -5,6 +5,16 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
+/// Whether rows of `channels` elements can be read and written 16 bytes at a time.
+template <class T>
+bool in_chunks(const T* data, const flashbook_strides& strides, int64_t batch, int64_t tokens,
+               int64_t heads, int64_t channels) {
+  constexpr int64_t chunk = 16 / sizeof(T);
+  const auto whole = [](int64_t size, int64_t stride) { return size <= 1 || stride % chunk == 0; };
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && channels % chunk == 0 &&
+         whole(batch, strides.batch) && whole(tokens, strides.token) && whole(heads, strides.head);
+}
+
 /// A window's side, or the causal mask's, as an int that no sum of two sizes overflows.
 inline int window_side(int64_t side) {
   const int64_t most = most_tokens;
@@ -53,7 +63,12 @@ class Views {
   Tensor<U> view(U* data, const flashbook_strides& s, int64_t tokens, int64_t heads,
                  int64_t channels) const {
     const Span span = span_of(s, p_.batch, tokens, heads, channels);
-    return {gmem<U>(data + span.first, span.size) + -span.first, s.batch, s.token, s.head};
+    return {gmem<U>(data + span.first, span.size) + -span.first,
+            s.batch,
+            s.token,
+            s.head,
+            static_cast<int>(channels),
+            in_chunks(data, s, p_.batch, tokens, heads, channels)};
   }
 
   const flashbook_problem& p_;
@@ -86,17 +101,48 @@ BackwardParameters<T> backward_parameters(const flashbook_problem& p, const Back
           views.key_side(t.grad_v, p.grad_v, p.d_v)};
 }
 
-/// Calls launch(T{}) with the element type of a problem: float, half or bfloat16.
-template <class Launch>
-LaunchStatus with_element_type(const flashbook_problem& problem, Launch&& launch) {
-  switch (problem.dtype) {
-    case FLASHBOOK_FP16:
-      return launch(half{});
-    case FLASHBOOK_BF16:
-      return launch(bfloat16{});
+/// The width of tiles that hold rows of Q, K and V: the first of 64, 128 and 256 that does.
+inline int tile_width(const flashbook_problem& p) {
+  const int64_t d = p.d > p.d_v ? p.d : p.d_v;
+  return d <= 64 ? 64 : d <= 128 ? 128 : 256;
+}
+
+/// Calls launch.operator()<T, D>() with an element type and the width of a problem's tiles.
+template <class T, class Launch>
+LaunchStatus with_width(const flashbook_problem& problem, Launch&& launch) {
+  switch (tile_width(problem)) {
+    case 64:
+      return launch.template operator()<T, 64>();
+    case 128:
+      return launch.template operator()<T, 128>();
     default:
-      return launch(float{});
+      return launch.template operator()<T, 256>();
   }
+}
+
+/// The same with the problem's element type, half or bfloat16.
+template <class Launch>
+LaunchStatus with_16_bit_type(const flashbook_problem& problem, Launch&& launch) {
+  if (problem.dtype == FLASHBOOK_FP16) return with_width<half>(problem, launch);
+  return with_width<bfloat16>(problem, launch);
+}
+
+/// float, too.
+template <class Launch>
+LaunchStatus with_type(const flashbook_problem& problem, Launch&& launch) {
+  if (problem.dtype == FLASHBOOK_FP32) return with_width<float>(problem, launch);
+  return with_16_bit_type(problem, launch);
+}
+
+/// Starts a kernel of `blocks` blocks in one dimension; nothing if there are none.
+template <class... Parameters, class... Arguments>
+LaunchStatus launch_blocks(const char* name, int64_t blocks, int threads, std::size_t shared_bytes,
+                           void* stream, void (*kernel)(Parameters...),
+                           const Arguments&... arguments) {
+  if (blocks == 0) return {};
+  const LaunchShape shape = {
+      name, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)}, shared_bytes};
+  return launch(shape, stream, kernel, arguments...);
 }
 
 }  // namespace flashbook::FLASHBOOK_MACHINE

@@ -8,15 +8,27 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
+/// One head of a tensor: rows of contiguous elements.
+template <class T>
+struct Matrix {
+  gmem<T> data;
+  int64_t stride;  ///< from a row to the next, in elements
+  int columns;
+  bool in_chunks;  ///< every row is whole chunks of 16 bytes, aligned to 16
+
+  FLASHBOOK_DEVICE gmem<T> row(int i) const { return data + i * stride; }
+};
+
 /// A tensor [B, N, H, d] with any strides, its last dimension contiguous.
 template <class T>
 struct Tensor {
   gmem<T> data;
   int64_t batch, token, head;  ///< strides, in elements
+  int channels;
+  bool in_chunks;
 
-  /// The d elements of one token and head.
-  FLASHBOOK_DEVICE gmem<T> row(int b, int i, int h) const {
-    return data + (b * batch + i * token + h * head);
+  FLASHBOOK_DEVICE Matrix<T> of(int b, int h) const {
+    return {data + (b * batch + h * head), token, channels, in_chunks};
   }
 };
 

@@ -35,29 +35,36 @@ struct Visible {
   FLASHBOOK_HOST_DEVICE constexpr Range keys_of(int row) const {
     return {clamp(row + diagonal - left, n_k), clamp(row + diagonal + right + 1, n_k)};
   }
-  /// The keys that some row of [rows.begin, rows.end) sees, or lie between such keys.
+  /// The keys that some row of a tile sees. A tile may reach past the last row, which sees nothing.
   FLASHBOOK_HOST_DEVICE constexpr Range keys_of(Range rows) const {
-    return {keys_of(rows.begin).begin, keys_of(rows.end - 1).end};
+    if (sees_nothing(rows, n_q)) return {0, 0};
+    return {keys_of(rows.begin).begin, keys_of(clamp(rows.end, n_q) - 1).end};
   }
   /// The rows that see a key.
   FLASHBOOK_HOST_DEVICE constexpr Range rows_of(int key) const {
     return {clamp(key - diagonal - right, n_q), clamp(key - diagonal + left + 1, n_q)};
   }
+  /// The rows that see some key of a tile, which may reach past the last key.
   FLASHBOOK_HOST_DEVICE constexpr Range rows_of(Range keys) const {
-    return {rows_of(keys.begin).begin, rows_of(keys.end - 1).end};
+    if (sees_nothing(keys, n_k)) return {0, 0};
+    return {rows_of(keys.begin).begin, rows_of(clamp(keys.end, n_k) - 1).end};
   }
-  /// A tile may reach past the last row or key; what is past the last key is not visible.
+  /// Full: every row of the tile that exists sees every key of it, and all keys of it exist.
   FLASHBOOK_HOST_DEVICE constexpr TileClass classify(Range rows, Range keys) const {
-    const Range last = {keys_of(rows.end - 1).begin, keys_of(rows.begin).end};
-    if (last.begin <= keys.begin && keys.end <= last.end) return TileClass::full;
     const Range some = keys_of(rows);
-    return some.is_empty() || some.end <= keys.begin || keys.end <= some.begin ? TileClass::skip
-                                                                               : TileClass::partial;
+    if (some.is_empty() || some.end <= keys.begin || keys.end <= some.begin) return TileClass::skip;
+    const Range all = {keys_of(clamp(rows.end, n_q) - 1).begin, keys_of(rows.begin).end};
+    return all.begin <= keys.begin && keys.end <= all.end ? TileClass::full : TileClass::partial;
   }
 
  private:
   FLASHBOOK_HOST_DEVICE static constexpr int clamp(int i, int n) {
     return i < 0 ? 0 : i < n ? i : n;
+  }
+  /// No row or key of the tile exists, or the window has no width: then unions of ranges mean
+  /// nothing.
+  FLASHBOOK_HOST_DEVICE constexpr bool sees_nothing(Range tile, int n) const {
+    return tile.begin >= n || left + right < 0;
   }
 };
 

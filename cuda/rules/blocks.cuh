@@ -1,0 +1,27 @@
+// Which part of a problem a block computes. Grids are one-dimensional: x takes 2^31 - 1 blocks, y
+// and z only 65,535.
+#pragma once
+
+#include "cuda/rules/parameters.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE {
+
+/// A tile of rows of one head: queries, or keys and values.
+struct HeadTile {
+  int first, head, batch;
+};
+
+/// The tile of `size` of n rows that block `block` computes. Tiles of a head come one after
+/// another, then heads, then batch entries.
+FLASHBOOK_DEVICE HeadTile head_tile(unsigned block, int n, int size, int heads) {
+  const unsigned of_head = static_cast<unsigned>(tiles(n, size)), head = block / of_head;
+  return {static_cast<int>(block % of_head) * size, static_cast<int>(head) % heads,
+          static_cast<int>(head) / heads};
+}
+
+/// As many blocks as head_tile counts.
+FLASHBOOK_HOST_DEVICE int64_t head_tiles(int n, int size, int heads, int batch) {
+  return int64_t{tiles(n, size)} * heads * batch;
+}
+
+}  // namespace flashbook::FLASHBOOK_MACHINE
