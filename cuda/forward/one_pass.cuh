@@ -19,7 +19,7 @@ namespace flashbook::FLASHBOOK_MACHINE::one_pass {
 
 constexpr int B_r = fma::rows;
 template <int D>
-constexpr int B_c = 4096 / D;
+constexpr int B_c = fma::tile_keys<D>;
 
 template <int D>
 struct Smem {
@@ -41,7 +41,7 @@ forward(const ForwardParameters<T> p) {
   float O[fma::thread_rows][D / 16] = {};
   RowState row[fma::thread_rows];
   fma::load(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
-  for (int j = 0; j < visible.n_k; j += B_c<D>) {
+  for (int j = keys.begin / B_c<D> * B_c<D>; j < keys.end; j += B_c<D>) {
     fma::load(smem.K, K, j, keys);
     fma::load(smem.V, V, j, keys);
     sync_threads();  // Q, K and V are everybody's
@@ -95,5 +95,5 @@ const ForwardKernel one_pass_forward = {
     [](const flashbook_problem& problem) { return rung_refusal(problem); },
     [](const flashbook_problem&) { return std::size_t{0}; },
     one_pass::launch_one_pass,
-    {false, one_pass::B_r, one_pass::B_c}};
+    {false, fma::rows, 64}};
 }

@@ -18,6 +18,10 @@ constexpr int padding = 4;
 template <int tile_rows, int columns>
 using Tile = FLASHBOOK_MACHINE::Tile<float, tile_rows, columns + padding>;
 
+/// Keys of a tile beside rows of D channels: K and V take 16 KiB each, whatever D.
+template <int D>
+constexpr int tile_keys = 4096 / D;
+
 FLASHBOOK_DEVICE int x() {
   return threadIdx.x % x_threads;
 }

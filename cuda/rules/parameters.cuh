@@ -17,6 +17,10 @@ struct Matrix {
   bool in_chunks;  ///< every row is whole chunks of 16 bytes, aligned to 16
 
   FLASHBOOK_DEVICE gmem<T> row(int i) const { return data + i * stride; }
+  /// Without the columns before `column`.
+  FLASHBOOK_DEVICE Matrix from_column(int column) const {
+    return {data + column, stride, columns - column, in_chunks && column * sizeof(T) % 16 == 0};
+  }
 };
 
 /// A tensor [B, N, H, d] with any strides, its last dimension contiguous.
