@@ -15,6 +15,9 @@ const std::vector<std::string_view> every_dtype = {"fp16", "bf16", "fp32", "fp64
 const std::vector<std::string_view> not_in_rungs = {"fp64", "packed", "window", "softcap",
                                                     "bias", "alibi",  "sinks"};
 
+const std::vector<std::string_view> not_in_16_bit_rungs = {"fp32",    "fp64", "packed", "window",
+                                                           "softcap", "bias", "alibi",  "sinks"};
+
 /// The support table.
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
@@ -28,7 +31,10 @@ const std::vector<Row>& table() {
       {"io.fused", {"fp64"}, {"fp64"}},
       {"io.fused_in_order", {"fp64"}, {"fp64"}},
       {"io.split_kv", {"fp64"}, every_dtype},
+      {"cuda.standard", not_in_rungs, every_dtype},
+      {"cuda.fa1", not_in_rungs, every_dtype},
       {"cuda.one_pass", not_in_rungs, every_dtype},
+      {"cuda.tensor_core", not_in_16_bit_rungs, every_dtype},
   };
   return rows;
 }
