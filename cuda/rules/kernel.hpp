@@ -3,12 +3,31 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "cpu_reference/problem.h"
 #include "cuda/isa/launch_types.hpp"
 
 namespace flashbook {
+
+/// Where the elements of a tensor lie, counted from element (0, 0, 0, 0).
+struct Span {
+  std::int64_t first;  ///< 0, or less with strides that run backwards
+  std::int64_t size;   ///< up to the last element, gaps between strides included
+};
+
+/// The span of a tensor [batch, tokens, heads, channels], in elements.
+constexpr Span span_of(const flashbook_strides& strides, std::int64_t batch, std::int64_t tokens,
+                       std::int64_t heads, std::int64_t channels) {
+  if (batch == 0 || tokens == 0) return {0, 0};
+  std::int64_t first = 0, last = channels - 1;
+  for (const std::int64_t reach :
+       {(batch - 1) * strides.batch, (tokens - 1) * strides.token, (heads - 1) * strides.head})
+    (reach < 0 ? first : last) += reach;
+  return {first, last - first + 1};
+}
 
 /// Tensors of a forward pass, in the machine's memory: shapes and strides are the problem's.
 struct ForwardTensors {

@@ -5,21 +5,6 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// Where the elements of a tensor [batch, tokens, heads, channels] lie, from its first one.
-struct Extent {
-  int64_t begin = 0, end = 0;
-};
-
-inline Extent extent(const flashbook_strides& strides, int64_t batch, int64_t tokens, int64_t heads,
-                     int64_t channels) {
-  if (batch == 0 || tokens == 0) return {};
-  Extent e = {0, channels};
-  for (const int64_t reach :
-       {(batch - 1) * strides.batch, (tokens - 1) * strides.token, (heads - 1) * strides.head})
-    (reach < 0 ? e.begin : e.end) += reach;
-  return e;
-}
-
 /// Whether rows of `channels` elements can be read and written 16 bytes at a time.
 template <class T>
 bool in_chunks(const T* data, const flashbook_strides& strides, int64_t batch, int64_t tokens,
@@ -77,8 +62,8 @@ class Views {
   template <class U>
   Tensor<U> view(U* data, const flashbook_strides& s, int64_t tokens, int64_t heads,
                  int64_t channels) const {
-    const Extent e = extent(s, p_.batch, tokens, heads, channels);
-    return {gmem<U>(data + e.begin, e.end - e.begin) + -e.begin,
+    const Span span = span_of(s, p_.batch, tokens, heads, channels);
+    return {gmem<U>(data + span.first, span.size) + -span.first,
             s.batch,
             s.token,
             s.head,

@@ -1,0 +1,59 @@
+#include "cuda/api/device_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace flashbook {
+namespace {
+
+constexpr std::byte untouched{0xff};
+
+std::vector<std::byte> bytes_at(const void* host, const Span& span, std::size_t element_bytes) {
+  if (!host || span.size == 0) return {};
+  const auto* first =
+      static_cast<const std::byte*>(host) + span.first * static_cast<std::ptrdiff_t>(element_bytes);
+  return {first, first + static_cast<std::size_t>(span.size) * element_bytes};
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
+    : device_(device),
+      size_(bytes),
+      memory_(static_cast<std::byte*>(device.allocate(bytes + 2 * band))) {
+  const std::vector<std::byte> fresh(bytes + 2 * band, untouched);
+  device_.copy_in(memory_, fresh.data(), fresh.size());
+}
+
+std::vector<std::byte> DeviceMemory::read(const std::string& what) const {
+  std::vector<std::byte> all(size_ + 2 * band);
+  device_.copy_out(all.data(), memory_, all.size());
+  const auto first = all.begin() + band, last = all.end() - band;
+  const auto is_untouched = [](std::byte b) { return b == untouched; };
+  if (!std::all_of(all.begin(), first, is_untouched) || !std::all_of(last, all.end(), is_untouched))
+    throw std::runtime_error("memory next to " + what + " was written to");
+  return {first, last};
+}
+
+DeviceTensor::DeviceTensor(Device& device, std::string name, const void* host, const Span& span,
+                           std::size_t element_bytes)
+    : name_(std::move(name)),
+      is_null_(host == nullptr),
+      first_(span.first),
+      element_bytes_(element_bytes),
+      before_(bytes_at(host, span, element_bytes)),
+      memory_(device, before_.size()) {
+  device.copy_in(memory_.data(), before_.data(), before_.size());
+}
+
+void DeviceTensor::copy_back(void* host) const {
+  const std::vector<std::byte> now = memory_.read(name_);
+  std::byte* first = static_cast<std::byte*>(host) - before_first();
+  for (std::size_t i = 0; i < now.size(); i += element_bytes_)
+    if (std::memcmp(&now[i], &before_[i], element_bytes_) != 0)
+      std::memcpy(first + i, &now[i], element_bytes_);
+}
+
+}  // namespace flashbook

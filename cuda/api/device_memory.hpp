@@ -1,0 +1,60 @@
+// Memory of a device that notices what is written outside it, and tensors of a caller in it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cuda/api/device.hpp"
+#include "cuda/forward/kernels.hpp"
+
+namespace flashbook {
+
+/// Memory of a device between two guard bands. At first every byte, bands included, is 0xff: NaN
+/// in every type, so that a kernel which reads what nobody wrote shows it.
+class DeviceMemory {
+ public:
+  DeviceMemory(Device& device, std::size_t bytes);
+  ~DeviceMemory() { device_.release(memory_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  std::byte* data() const { return memory_ + band; }
+  std::size_t size() const { return size_; }
+  /// Its bytes. Throws std::runtime_error that names `what` if a band was written to.
+  std::vector<std::byte> read(const std::string& what) const;
+
+  static constexpr std::size_t band = 256;
+
+ private:
+  Device& device_;
+  std::size_t size_;
+  std::byte* memory_;
+};
+
+/// A tensor of a caller and its copy on a device.
+class DeviceTensor {
+ public:
+  /// Copies the whole span, gaps between strides included: what they hold must survive. `host` is
+  /// element (0, 0, 0, 0), or null: there is no such tensor.
+  DeviceTensor(Device& device, std::string name, const void* host, const Span& span,
+               std::size_t element_bytes);
+
+  /// Element (0, 0, 0, 0) on the device, or null.
+  void* data() const { return is_null_ ? nullptr : memory_.data() + before_first(); }
+  /// Copies to `host` the elements that have changed on the device. Others, such as those of a
+  /// tensor that is interleaved with this one, are not written.
+  void copy_back(void* host) const;
+
+ private:
+  std::size_t before_first() const { return static_cast<std::size_t>(-first_) * element_bytes_; }
+
+  std::string name_;
+  bool is_null_;
+  std::int64_t first_;
+  std::size_t element_bytes_;
+  std::vector<std::byte> before_;
+  DeviceMemory memory_;
+};
+
+}  // namespace flashbook

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cuda/api/device.hpp"
+#include "cuda/isa/launch.cuh"
+
+namespace flashbook {
+
+/// The emulator as a device. Kernels run while they are launched, and their launchers return what
+/// was found; nothing is left for finish().
+class EmulatedDevice : public Device {
+ public:
+  explicit EmulatedDevice(const simt::Options& options) { stream_.options = options; }
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void copy_in(void* to, const void* from, std::size_t bytes) override;
+  void copy_out(void* to, const void* from, std::size_t bytes) override;
+  void* stream() override { return &stream_; }
+  void finish() override {}
+
+  /// What all launches so far showed.
+  const simt::Report& report() const { return stream_.report; }
+  simt::Options& options() { return stream_.options; }
+
+ private:
+  simt::Stream stream_;
+};
+
+}  // namespace flashbook

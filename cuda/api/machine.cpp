@@ -1,0 +1,17 @@
+#include "cuda/api/machine.hpp"
+
+namespace flashbook {
+
+std::span<const KernelPair> emulated_pairs() {
+  using namespace emulated;
+  static const KernelPair pairs[] = {
+      {"one_pass", &one_pass_forward, nullptr},
+  };
+  return pairs;
+}
+
+std::string_view name(Machine machine) {
+  return machine == Machine::cpu ? "cpu" : "gpu";
+}
+
+}  // namespace flashbook

@@ -1,0 +1,22 @@
+// The GPU's side of machine.hpp where the build had no nvcc.
+#include "cpu_reference/error.hpp"
+#include "cuda/api/machine.hpp"
+
+namespace flashbook {
+
+std::span<const KernelPair> gpu_pairs() {
+  return {};
+}
+
+Gpu find_gpu() {
+  return {
+      "this program was built without nvcc, for the CPU only: install the CUDA Toolkit and "
+      "build it again, or run on the emulator (--on cpu)",
+      {}};
+}
+
+std::unique_ptr<Device> gpu_device() {
+  throw InputError(find_gpu().missing);
+}
+
+}  // namespace flashbook
