@@ -25,7 +25,8 @@ std::string reason_of(cudaError_t error) {
 std::span<const KernelPair> gpu_pairs() {
   using namespace gpu;
   static const KernelPair pairs[] = {
-      {"one_pass", &one_pass_forward, nullptr},
+      {"standard", &standard_forward, &standard_backward},
+      {"one_pass", &one_pass_forward, &three_kernel_backward},
   };
   return pairs;
 }

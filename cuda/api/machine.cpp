@@ -5,7 +5,8 @@ namespace flashbook {
 std::span<const KernelPair> emulated_pairs() {
   using namespace emulated;
   static const KernelPair pairs[] = {
-      {"one_pass", &one_pass_forward, nullptr},
+      {"standard", &standard_forward, &standard_backward},
+      {"one_pass", &one_pass_forward, &three_kernel_backward},
   };
   return pairs;
 }
