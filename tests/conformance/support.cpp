@@ -31,10 +31,10 @@ const std::vector<Row>& table() {
       {"io.fused", {"fp64"}, {"fp64"}},
       {"io.fused_in_order", {"fp64"}, {"fp64"}},
       {"io.split_kv", {"fp64"}, every_dtype},
-      {"cuda.standard", not_in_rungs, every_dtype},
-      {"cuda.fa1", not_in_rungs, every_dtype},
-      {"cuda.one_pass", not_in_rungs, every_dtype},
-      {"cuda.tensor_core", not_in_16_bit_rungs, every_dtype},
+      {"cuda.standard", not_in_rungs, not_in_rungs},
+      {"cuda.fa1", not_in_rungs, not_in_rungs},
+      {"cuda.one_pass", not_in_rungs, not_in_rungs},
+      {"cuda.tensor_core", not_in_16_bit_rungs, not_in_rungs},
   };
   return rows;
 }
