@@ -38,9 +38,9 @@ FLASHBOOK_DEVICE int channel(int n) {
   return 4 * (x() + x_threads * n);
 }
 
-template <class T, int tile_rows, int width>
+template <class T, int tile_rows, int width, class Valid = Range>
 FLASHBOOK_DEVICE void load(FLASHBOOK_MACHINE::Tile<float, tile_rows, width>& tile,
-                           const Matrix<const T>& from, int first, Range valid) {
+                           const Matrix<const T>& from, int first, const Valid& valid) {
   load_elements<threads, width - padding>(tile, from, first, valid);
 }
 
@@ -112,6 +112,19 @@ FLASHBOOK_DEVICE void store_row(const Matrix<T>& to, int i, const float (&O)[n])
       for (int e = 0; e < 4; ++e)
         if (column + e < to.columns) row(column + e) = from_float<T>(O[c + e]);
     }
+  }
+}
+
+/// factor times the rows of O, to the rows from `first` on of a matrix that has `end`.
+template <int n, class T>
+FLASHBOOK_DEVICE void store_rows(const Matrix<T>& to, int first, int end,
+                                 float (&O)[thread_rows][n], float factor) {
+#pragma unroll
+  for (int r = 0; r < thread_rows; ++r) {
+    if (first + row(r) >= end) continue;
+#pragma unroll
+    for (float& o : O[r]) o *= factor;
+    store_row(to, first + row(r), O[r]);
   }
 }
 

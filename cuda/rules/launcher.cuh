@@ -96,6 +96,7 @@ BackwardParameters<T> backward_parameters(const flashbook_problem& p, const Back
           views.query_side(t.grad_o, p.grad_o, p.d_v),
           views.lse(t.lse),
           views.lse(t.grad_lse),
+          t.grad_lse != nullptr,
           views.query_side(t.grad_q, p.grad_q, p.d),
           views.key_side(t.grad_k, p.grad_k, p.d),
           views.key_side(t.grad_v, p.grad_v, p.d_v)};
@@ -134,14 +135,15 @@ LaunchStatus with_type(const flashbook_problem& problem, Launch&& launch) {
   return with_16_bit_type(problem, launch);
 }
 
-/// Starts a kernel of `blocks` blocks in one dimension; nothing if there are none.
+/// Starts a kernel of `blocks` blocks in one dimension; nothing if there are none. More than fit a
+/// grid stay too many, so that the launch says so.
 template <class... Parameters, class... Arguments>
 LaunchStatus launch_blocks(const char* name, int64_t blocks, int threads, std::size_t shared_bytes,
                            void* stream, void (*kernel)(Parameters...),
                            const Arguments&... arguments) {
   if (blocks == 0) return {};
-  const LaunchShape shape = {
-      name, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)}, shared_bytes};
+  const unsigned grid = blocks > INT32_MAX ? UINT32_MAX : static_cast<unsigned>(blocks);
+  const LaunchShape shape = {name, {grid}, {static_cast<unsigned>(threads)}, shared_bytes};
   return launch(shape, stream, kernel, arguments...);
 }
 

@@ -65,7 +65,8 @@ template <class T>
 struct BackwardParameters {
   Sizes sizes;
   Tensor<const T> Q, K, V, O, dO;
-  gmem<const float> lse, dlse;  ///< dlse: of no element if there is no gradient of the LSE
+  gmem<const float> lse, dlse;
+  bool has_dlse;  ///< if not, dlse has no element
   Tensor<T> dQ, dK, dV;
 };
 

@@ -6,11 +6,12 @@
 namespace flashbook::FLASHBOOK_MACHINE {
 
 /// Rows first, first + 1, ... of a matrix into the `columns` leading columns of a tile, converted
-/// to its type. Zeros where a row is not `valid` or a column is past the last: what lies there in
+/// to its type. Zeros where not valid.holds(row), or a column is past the last: what lies there in
 /// memory may be NaN, and 0 times NaN is NaN. A warp reads neighbours, so its loads coalesce.
-template <int threads, int columns, class T, class U, int rows, int width, class Swizzle>
+template <int threads, int columns, class T, class U, int rows, int width, class Swizzle,
+          class Valid = Range>
 FLASHBOOK_DEVICE void load_elements(Tile<U, rows, width, Swizzle>& tile,
-                                    const Matrix<const T>& from, int first, Range valid) {
+                                    const Matrix<const T>& from, int first, const Valid& valid) {
 #pragma unroll 4
   for (int e = threadIdx.x; e < rows * columns; e += threads) {
     const int i = e / columns, c = e % columns;
@@ -21,9 +22,10 @@ FLASHBOOK_DEVICE void load_elements(Tile<U, rows, width, Swizzle>& tile,
 }
 
 /// The same 16 bytes at a time, for tiles of the matrix's type.
-template <int threads, int columns, class T, int rows, int width, class Swizzle>
+template <int threads, int columns, class T, int rows, int width, class Swizzle,
+          class Valid = Range>
 FLASHBOOK_DEVICE void load_chunks(Tile<T, rows, width, Swizzle>& tile, const Matrix<const T>& from,
-                                  int first, Range valid) {
+                                  int first, const Valid& valid) {
   constexpr int chunk = 16 / sizeof(T), per_row = columns / chunk;
 #pragma unroll 4
   for (int e = threadIdx.x; e < rows * per_row; e += threads) {
@@ -35,9 +37,10 @@ FLASHBOOK_DEVICE void load_chunks(Tile<T, rows, width, Swizzle>& tile, const Mat
 }
 
 /// As the matrix allows: the same for all threads.
-template <int threads, int columns, class T, int rows, int width, class Swizzle>
+template <int threads, int columns, class T, int rows, int width, class Swizzle,
+          class Valid = Range>
 FLASHBOOK_DEVICE void load(Tile<T, rows, width, Swizzle>& tile, const Matrix<const T>& from,
-                           int first, Range valid) {
+                           int first, const Valid& valid) {
   if (from.in_chunks)
     load_chunks<threads, columns>(tile, from, first, valid);
   else

@@ -1,0 +1,37 @@
+// What backward passes make of scores: weights by the LSE, and gradients. docs/contract.md,
+// section 5.
+#pragma once
+
+#include "cuda/rules/parameters.cuh"
+#include "cuda/rules/softmax.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE {
+
+/// Rows of a head that backward reads: those of a range that are not empty. Nothing that Q, dO, O
+/// or D holds of an empty row may matter.
+struct Rows {
+  Range range;
+  gmem<const float> lse;  ///< of the head, from its row 0
+
+  FLASHBOOK_DEVICE bool holds(int i) const { return lse_of(i) != -INFINITY; }
+  /// -inf of an empty row, and of one outside the range.
+  FLASHBOOK_DEVICE float lse_of(int i) const { return range.holds(i) ? float(lse(i)) : -INFINITY; }
+};
+
+/// Whether a pair adds nothing: it is hidden, so its score is -inf, or its row is empty, so its LSE
+/// is. Neither P nor dS may then be computed: exp(-inf - -inf) and 0 times a NaN of dP are NaN.
+FLASHBOOK_DEVICE bool adds_nothing(float s, float lse) {
+  return s == -INFINITY || lse == -INFINITY;
+}
+
+/// P = e^(s - LSE), 0 of a pair that adds nothing.
+///
+/// The LSE is at least each score. Where rounding has it otherwise, as it may at scores of 1e10
+/// when forward summed q k in another order, the weight is 1.
+FLASHBOOK_DEVICE float weight_by_lse(float s, float lse) {
+  if (adds_nothing(s, lse)) return 0;
+  const float exponent = s - lse;
+  return exponent > 0 ? 1 : expf(exponent);
+}
+
+}  // namespace flashbook::FLASHBOOK_MACHINE
