@@ -1,4 +1,4 @@
-"""Plants bugs in the kernels of this folder: seed_bugs.py FOLDER
+"""Plants bugs in the kernels of this folder, and in rungs of the ladder: seed_bugs.py FOLDER
 
 Writes into FOLDER one variant of a kernel a bug, in a namespace of the bug's name, and bugs.cpp, the
 table that simt_bugs_test runs. A bug is a change of text, the category that the emulator must report,
@@ -11,6 +11,7 @@ import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 
 # kernel: (function, how it is run)
 KERNELS = {
@@ -18,7 +19,11 @@ KERNELS = {
     "fma_forward": ("forward", "run_fma_forward({}, options, 100, 42)"),
     "block_sum": ("add_up", "run_block_sum({}, options)"),
     "pipeline": ("reverse", "run_pipeline({}, options)"),
+    "tensor_core": ("launch_tensor_core", "run_forward_rung<half>({}, options, 100, 150)"),
 }
+# Rungs lie elsewhere. What registers them, at the end of the file, is left out.
+RUNGS = {"tensor_core": "cuda/forward"}
+REGISTRATION = "namespace flashbook::FLASHBOOK_MACHINE {\nconst ForwardKernel"
 
 K_READ = "ldmatrix_x4(b, smem.K"
 V_READ = "ldmatrix_x4_trans(b, smem.V"
@@ -106,6 +111,20 @@ BUGS = [
     # Launches.
     ("shared_memory_too_small", "pipeline", "invalid", "shared_memory<Smem>()", "Tile<float, stages, 32> buffer;",
      "Tile<float, stages, 64> buffer;"),
+    # A rung of the ladder.
+    ("rung_without_barrier_after_loads", "tensor_core", "race", "ldmatrix_x4(b, K.at",
+     "sync_threads();  // Q, K and V", "//"),
+    ("rung_without_barrier_before_loads", "tensor_core", "race", "ldmatrix_x4_trans(b, V.at",
+     "sync_threads();  // nobody reads", "//"),
+    ("rung_stores_past_the_last_row", "tensor_core", "out_of_bounds", "store_vector(O_row + column",
+     "if (i >= visible.n_q) continue;", ""),
+    ("rung_without_last_tile", "tensor_core", "wrong", None, "j < keys.end;", "j + B_c <= keys.end;"),
+    ("rung_fragments_swapped", "tensor_core", "wrong", None, "mma_m16n8k16<T>(O[n / 8], a, b[0], b[1])",
+     "mma_m16n8k16<T>(O[n / 8], a, b[1], b[0])"),
+    ("rung_keys_of_other_lane", "tensor_core", "wrong", None, "first_key + i / 2 * 8 + lane() % 4 * 2",
+     "first_key + i / 2 * 8 + lane() / 8 * 2"),
+    ("rung_without_padding", "tensor_core", "conflicts", "ldmatrix_x4(b, K.at", "Tile<T, 64, D + 8>",
+     "Tile<T, 64, D>"),
     # No report: a wrong result, or a slow kernel.
     ("fragments_swapped", "mma_forward", "wrong", None, "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[2], b[3])",
      "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[3], b[2])"),
@@ -125,8 +144,9 @@ def line_of(text, part):
 
 
 def plant(name, kernel, changes):
-    with open(os.path.join(HERE, kernel + ".cuh"), encoding="utf-8") as file:
-        text = file.read()
+    folder = os.path.join(ROOT, RUNGS[kernel]) if kernel in RUNGS else HERE
+    with open(os.path.join(folder, kernel + ".cuh"), encoding="utf-8") as file:
+        text = file.read().split(REGISTRATION)[0]
     for old, new in zip(changes[::2], changes[1::2]):
         if text.count(old) != 1:
             sys.exit(f"{name}: '{old}' is {text.count(old)} times in {kernel}.cuh")
@@ -151,7 +171,8 @@ def main():
         rows += (f'    {{"{name}", "{category}", {line},\n'
                  f"     [](simt::Options options) {{ return {call}; }}}},\n")
     with open(os.path.join(folder, "bugs.cpp"), "w", encoding="utf-8") as file:
-        file.write(f'{includes}#include "tests/simt/bugs.hpp"\n\nnamespace flashbook::emulated {{\n\n'
+        file.write(f'{includes}#include "tests/simt/bugs.hpp"\n'
+                   f'#include "tests/simt/rung_runs.hpp"\n\nnamespace flashbook::emulated {{\n\n'
                    f"const std::vector<Bug>& bugs() {{\n  static const std::vector<Bug> all = {{\n{rows}"
                    f"  }};\n  return all;\n}}\n\n}}  // namespace flashbook::emulated\n")
 
