@@ -1,15 +1,19 @@
 #include "walkthrough/implementations.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string_view>
 
 #include "cpu_reference/error.hpp"
 #include "cpu_reference/standard.hpp"
+#include "cuda/api/implementations.hpp"
 #include "sim/io/implementations.hpp"
 
 namespace flashbook {
 namespace {
+
+const std::string prefix = "cuda.";  // of the kernels' names
 
 /// The schedule of "[16x48]" or, with as many splits as it says, "[16x48/5]", if that is what
 /// `text` looks like.
@@ -33,6 +37,32 @@ std::unique_ptr<Implementation> scheduled(const std::string& name) {
   return nullptr;
 }
 
+/// The kernels called `name`, with or without a machine, if there are any.
+std::unique_ptr<Implementation> kernel_called(const std::string& name, const std::string& on) {
+  const std::size_t at = name.find('@');
+  const std::string family = name.substr(0, at);
+  const std::string machine = at != std::string::npos ? name.substr(at + 1)
+                              : on.empty()            ? "cpu"
+                                                      : on;
+  const auto pairs = emulated_pairs();
+  if (std::none_of(pairs.begin(), pairs.end(),
+                   [&](const KernelPair& pair) { return family == prefix + pair.name; }))
+    return nullptr;
+  if (!on.empty() && machine != on)
+    throw InputError("--impl is '" + name + "' and --on is " + on +
+                     ": they name two machines; leave one out");
+  for (auto& kernel : kernels_on(machine_called(machine)))
+    if (kernel->name() == family + "@" + machine) return std::move(kernel);
+  return nullptr;
+}
+
+std::string all_names() {
+  std::string names;
+  for (const auto& implementation : implementations()) names += implementation->name() + ", ";
+  for (const KernelPair& pair : emulated_pairs()) names += prefix + pair.name + ", ";
+  return names;
+}
+
 }  // namespace
 
 Implementations implementations() {
@@ -46,15 +76,35 @@ Implementations implementations() {
   return all;
 }
 
-std::unique_ptr<Implementation> find_implementation(const std::string& name) {
-  std::string names;
-  for (auto& implementation : implementations()) {
-    if (implementation->name() == name) return std::move(implementation);
-    names += implementation->name() + ", ";
+Machine machine_called(const std::string& name) {
+  if (name == "cpu") return Machine::cpu;
+  if (name == "gpu") return Machine::gpu;
+  throw InputError("the machine is '" + name +
+                   "': pass cpu, which emulates a GPU, or gpu (--on cpu, or @cpu in a name)");
+}
+
+Implementations kernels_on(Machine machine) {
+  if (machine == Machine::gpu) {
+    if (const Gpu gpu = find_gpu(); !gpu.missing.empty()) throw InputError(gpu.missing);
+    return gpu_implementations();
   }
+  simt::Options options;
+  options.count = false;
+  options.os_threads = 1;
+  return emulated_implementations(options);
+}
+
+std::unique_ptr<Implementation> find_implementation(const std::string& name,
+                                                    const std::string& on) {
+  if (auto kernel = kernel_called(name, on)) return kernel;
+  if (!on.empty())
+    throw InputError("--impl is '" + name + "': there is no such kernel for --on " + on +
+                     "; leave --on out, or pass one of " + all_names());
+  for (auto& implementation : implementations())
+    if (implementation->name() == name) return std::move(implementation);
   if (auto implementation = scheduled(name)) return implementation;
   throw InputError("--impl is '" + name + "': there is no such implementation; pass one of " +
-                   names + "or io.fa2[ROWSxKEYS] and its like for blocks of your own");
+                   all_names() + "or io.fa2[ROWSxKEYS] and its like for blocks of your own");
 }
 
 }  // namespace flashbook

@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   flashbook::add_sim(app);
   flashbook::add_verify(app);
   flashbook::add_fuzz(app);
+  flashbook::add_run(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return checked(0);

@@ -15,6 +15,8 @@ json number(std::optional<double> x) {
   return *x;
 }
 
+}  // namespace
+
 json as_json(const OutputReport& output) {
   const Margins& m = output.margins;
   json object = {{"output", name(output.output)}, {"gate1", number(m.gate1)}};
@@ -28,8 +30,6 @@ json as_json(const OutputReport& output) {
   object["ratio_to_standard"] = number(output.ratio_to_standard);
   return object;
 }
-
-}  // namespace
 
 json as_json(const CaseReport& report) {
   json outputs = json::array();

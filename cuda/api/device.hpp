@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 
 namespace flashbook {
 
@@ -23,6 +25,14 @@ class Device {
   virtual void* stream() = 0;
   /// Waits for all that was launched. Throws std::runtime_error with what went wrong.
   virtual void finish() = 0;
+
+  /// Seconds that one of these launches takes. On a GPU they run in turn, often, after a warm-up,
+  /// and the time is a median; give them tensors of their own that together exceed the L2 cache. On
+  /// the emulator each runs once: the time says how long the emulation takes.
+  virtual double seconds(std::span<const std::function<void()>> launches) = 0;
+  /// Launches once and waits. A profiler told to wait for the program sees nothing else
+  /// (ncu --profile-from-start off).
+  virtual void profiled(const std::function<void()>& launch) = 0;
 };
 
 }  // namespace flashbook

@@ -1,5 +1,6 @@
 #include "cuda/api/emulated_device.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -24,6 +25,13 @@ void EmulatedDevice::copy_in(void* to, const void* from, std::size_t bytes) {
 
 void EmulatedDevice::copy_out(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
+}
+
+double EmulatedDevice::seconds(std::span<const std::function<void()>> launches) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto& launch : launches) launch();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return passed.count() / static_cast<double>(launches.size());
 }
 
 }  // namespace flashbook

@@ -17,6 +17,8 @@ class EmulatedDevice : public Device {
   void copy_out(void* to, const void* from, std::size_t bytes) override;
   void* stream() override { return &stream_; }
   void finish() override {}
+  double seconds(std::span<const std::function<void()>> launches) override;
+  void profiled(const std::function<void()>& launch) override { launch(); }
 
   /// What all launches so far showed.
   const simt::Report& report() const { return stream_.report; }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "cuda/api/device.hpp"
 
 namespace flashbook {
@@ -19,6 +17,8 @@ class GpuDevice : public Device {
   void copy_out(void* to, const void* from, std::size_t bytes) override;
   void* stream() override { return stream_; }
   void finish() override;
+  double seconds(std::span<const std::function<void()>> launches) override;
+  void profiled(const std::function<void()>& launch) override;
 
  private:
   void* stream_ = nullptr;

@@ -164,5 +164,5 @@ const ForwardKernel fa1_forward = {
       return static_cast<std::size_t>(fa1::workspace_floats(problem)) * sizeof(float);
     },
     fa1::launch_fa1,
-    {false, fma::rows, 64}};
+    {false, most_tokens, 64}};  // a tile of V serves all rows: what one of them sees is in it
 }

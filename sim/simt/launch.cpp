@@ -90,11 +90,17 @@ Report launch(const LaunchShape& shape, const Options& options,
   std::vector<std::unique_ptr<Multiprocessor>> workers(worker_count(shape, options));
   std::atomic<std::uint64_t> next_block = 0;
   std::atomic<bool> stopped = false;
+  std::mutex progress_mutex;
+  std::uint64_t done = 0;
   const auto work = [&](std::unique_ptr<Multiprocessor>& worker) {
     worker = pool().take();
     worker->begin(shape, options);
-    for (std::uint64_t b = next_block++; b < shape.grid.size() && !stopped; b = next_block++)
+    for (std::uint64_t b = next_block++; b < shape.grid.size() && !stopped; b = next_block++) {
       if (!worker->run(b, thread)) stopped = true;
+      if (!options.progress) continue;
+      const std::lock_guard lock(progress_mutex);
+      options.progress(++done, shape.grid.size());
+    }
   };
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < workers.size(); ++i)

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "sim/simt/report.hpp"
 
@@ -12,6 +14,8 @@ struct Options {
   bool check = true;        ///< look for races, uninitialised reads and unfinished copies
   unsigned seed = 0;        ///< 0: warps in order, round robin; else the order that this seed draws
   unsigned os_threads = 0;  ///< on which blocks run; 0: one a processor
+  /// Called after each block with the number of those done and of all; by one OS thread at a time.
+  std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
 /// A kernel's launch. Everything that a GPU's launch has, and a name for messages.

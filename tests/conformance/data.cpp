@@ -379,4 +379,17 @@ Gradients Results::gradients() {
           fields_.has_sinks ? storage_[Output::dSinks].data() : nullptr};
 }
 
+std::string find_misplaced_writes(const Storage& storage, Output output) {
+  const std::string what(name(output));
+  std::int64_t unwritten = 0, first = 0;
+  for (std::int64_t i = storage.layout().size(); i-- > 0;)
+    if (storage.untouched(i)) ++unwritten, first = i;
+  if (unwritten > 0)
+    return what + ": " + std::to_string(unwritten) +
+           " elements were not written, the first is number " + std::to_string(first);
+  if (const std::int64_t outside = storage.trespassed(); outside > 0)
+    return what + ": " + std::to_string(outside) + " elements outside the tensor were written";
+  return {};
+}
+
 }  // namespace flashbook::conformance

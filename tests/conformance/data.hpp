@@ -51,4 +51,8 @@ class Results {
   PerOutput<Storage> storage_;
 };
 
+/// What the memory of an output shows: elements that were not written, others that were; or
+/// nothing.
+std::string find_misplaced_writes(const Storage& storage, Output output);
+
 }  // namespace flashbook::conformance

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "cpu_reference/standard.hpp"
 #include "tests/conformance/head_terms.hpp"
@@ -37,6 +38,12 @@ std::array<Index, 4> coordinates(std::size_t index, const std::array<Index, 4>& 
   auto rest = static_cast<Index>(index);
   for (std::size_t axis = 4; axis-- > 0; rest /= sizes[axis]) at[axis] = rest % sizes[axis];
   return at;
+}
+
+std::string text_of(const std::array<Index, 4>& at) {
+  std::ostringstream out;
+  out << '[' << at[0] << ", " << at[1] << ", " << at[2] << ", " << at[3] << ']';
+  return out.str();
 }
 
 }  // namespace
@@ -92,6 +99,26 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
     margins.gate3_direction = direction.name;
   }
   return margins;
+}
+
+std::vector<std::string> faults_of(Output output, const Margins& m) {
+  std::vector<std::string> faults;
+  const std::string what(name(output));
+  const auto say = [&](auto... parts) {
+    std::ostringstream out;
+    out.precision(9);
+    ((out << what) << ... << parts);
+    faults.push_back(out.str());
+  };
+  if (!(m.gate1 <= 1))
+    say(" fails gate 1: element ", text_of(m.worst.at), " is ", m.worst.got, ", expected ",
+        m.worst.expected, " within ", m.worst.tolerance, " (", m.gate1, " of it)");
+  if (m.gate2 && !(*m.gate2 <= 1))
+    say(" fails gate 2: its root-mean-square error is ", *m.gate2, " times what roundings allow");
+  if (m.gate3 && !(*m.gate3 <= 1))
+    say(" fails gate 3: its error along ", m.gate3_direction, " is ", *m.gate3,
+        " times what roundings allow");
+  return faults;
 }
 
 }  // namespace flashbook::conformance

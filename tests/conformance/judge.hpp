@@ -33,6 +33,9 @@ struct Margins {
 Margins judge(const Expectation& expected, Output output, const std::array<Index, 4>& sizes,
               const std::vector<double>& got, const std::vector<char>& may_be_nan);
 
+/// One sentence for each gate that an output fails.
+std::vector<std::string> faults_of(Output output, const Margins& margins);
+
 /// Which elements NaN may reach in an implementation that lets it spread within `tile`: those of
 /// rows and keys that share a tile, counted from the member's start, with a pair that sees it.
 PerOutput<std::vector<char>> nan_reach(const AttentionProblem& problem, const Inputs& inputs,

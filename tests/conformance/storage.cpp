@@ -98,4 +98,10 @@ std::int64_t Storage::trespassed() const {
   return count;
 }
 
+std::vector<double> Storage::numbers() const {
+  std::vector<double> values(static_cast<std::size_t>(layout_.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = get(static_cast<std::int64_t>(i));
+  return values;
+}
+
 }  // namespace flashbook::conformance

@@ -38,6 +38,8 @@ class Storage {
   /// Rounds `value` to the dtype and writes it. `index` counts logical elements, last axis fastest.
   void set(std::int64_t index, double value);
   double get(std::int64_t index) const;
+  /// All of them, in logical order.
+  std::vector<double> numbers() const;
   /// Whether the element still holds the NaN it started with.
   bool untouched(std::int64_t index) const;
   /// Elements outside the tensor (guard bands, gaps between strides) that no longer hold theirs.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <exception>
 #include <new>
-#include <sstream>
 
 #include "cpu_reference/standard.hpp"
 #include "tests/conformance/data.hpp"
@@ -13,21 +12,8 @@
 namespace flashbook::conformance {
 namespace {
 
-/// The numbers an output holds, in logical order.
-std::vector<double> read(const Storage& storage) {
-  std::vector<double> values(static_cast<std::size_t>(storage.layout().size()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = storage.get(static_cast<Index>(i));
-  return values;
-}
-
 bool has_nan(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
-}
-
-std::string text_of(const std::array<Index, 4>& at) {
-  std::ostringstream out;
-  out << '[' << at[0] << ", " << at[1] << ", " << at[2] << ", " << at[3] << ']';
-  return out.str();
 }
 
 /// `text` as one word of a shell command.
@@ -39,41 +25,6 @@ std::string quoted(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
-}
-
-/// What the memory of an output shows: elements that were not written, others that were.
-std::string find_misplaced_writes(const Storage& storage, Output output) {
-  const std::string what(name(output));
-  std::int64_t unwritten = 0, first = 0;
-  for (std::int64_t i = storage.layout().size(); i-- > 0;)
-    if (storage.untouched(i)) ++unwritten, first = i;
-  if (unwritten > 0)
-    return what + ": " + std::to_string(unwritten) +
-           " elements were not written, the first is number " + std::to_string(first);
-  if (const std::int64_t outside = storage.trespassed(); outside > 0)
-    return what + ": " + std::to_string(outside) + " elements outside the tensor were written";
-  return {};
-}
-
-/// One sentence for each gate that an output fails.
-std::vector<std::string> faults_of(Output output, const Margins& m) {
-  std::vector<std::string> faults;
-  const std::string what(name(output));
-  const auto say = [&](auto... parts) {
-    std::ostringstream out;
-    out.precision(9);
-    ((out << what) << ... << parts);
-    faults.push_back(out.str());
-  };
-  if (!(m.gate1 <= 1))
-    say(" fails gate 1: element ", text_of(m.worst.at), " is ", m.worst.got, ", expected ",
-        m.worst.expected, " within ", m.worst.tolerance, " (", m.gate1, " of it)");
-  if (m.gate2 && !(*m.gate2 <= 1))
-    say(" fails gate 2: its root-mean-square error is ", *m.gate2, " times what roundings allow");
-  if (m.gate3 && !(*m.gate3 <= 1))
-    say(" fails gate 3: its error along ", m.gate3_direction, " is ", *m.gate3,
-        " times what roundings allow");
-  return faults;
 }
 
 }  // namespace
@@ -142,7 +93,7 @@ const PerOutput<double>& Exercise::State::errors_of_standard(const Expectation& 
                     results.gradients());
   for (Output output : all_outputs) {
     const double error =
-        judge(expected, output, shape(spec.problem, output), read(results[output]), {})
+        judge(expected, output, shape(spec.problem, output), results[output].numbers(), {})
             .largest_error;
     (*standard_errors)[output] = std::isfinite(error) ? error : 0;
   }
@@ -318,7 +269,7 @@ void Exercise::State::try_out(const Implementation& implementation, const Expect
   for (Output output : trial.run()) {
     OutputReport judged = {output,
                            judge(expected, output, shape(spec.problem, output),
-                                 read(trial.results()[output]), may_be_nan[output]),
+                                 trial.results()[output].numbers(), may_be_nan[output]),
                            std::nullopt};
     for (std::string& fault : faults_of(output, judged.margins)) report.fail(std::move(fault));
     if (const double standard = errors_of_standard(expected)[output]; standard > 0)

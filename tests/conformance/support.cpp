@@ -11,6 +11,12 @@ struct Row {
 };
 
 const std::vector<std::string_view> every_dtype = {"fp16", "bf16", "fp32", "fp64"};
+/// What the rungs of the ladders leave to the product kernels.
+const std::vector<std::string_view> not_in_rungs = {"fp64", "packed", "window", "softcap",
+                                                    "bias", "alibi",  "sinks"};
+
+const std::vector<std::string_view> not_in_rungs_16_bit = {"fp32",    "fp64", "packed", "window",
+                                                           "softcap", "bias", "alibi",  "sinks"};
 
 /// The support table.
 const std::vector<Row>& table() {
@@ -25,6 +31,10 @@ const std::vector<Row>& table() {
       {"io.fused", {"fp64"}, {"fp64"}},
       {"io.fused_in_order", {"fp64"}, {"fp64"}},
       {"io.split_kv", {"fp64"}, every_dtype},
+      {"cuda.standard", not_in_rungs, not_in_rungs},
+      {"cuda.fa1", not_in_rungs, every_dtype},
+      {"cuda.one_pass", not_in_rungs, not_in_rungs},
+      {"cuda.tensor_core", not_in_rungs_16_bit, every_dtype},
   };
   return rows;
 }
@@ -71,8 +81,8 @@ std::vector<std::string_view> options_of(const AttentionProblem& problem) {
 
 std::optional<bool> should_refuse(std::string_view implementation, const AttentionProblem& problem,
                                   Pass pass) {
-  // "io.fa2[16x48]" is io.fa2 with another schedule.
-  const std::string_view family = implementation.substr(0, implementation.find('['));
+  // "io.fa2[16x48]" is io.fa2 with another schedule, "cuda.one_pass@gpu" the same on a machine.
+  const std::string_view family = implementation.substr(0, implementation.find_first_of("[@"));
   const auto row = std::find_if(table().begin(), table().end(), [&](const Row& candidate) {
     return candidate.implementation == family;
   });

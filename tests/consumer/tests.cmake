@@ -30,3 +30,6 @@ set_tests_properties(consumer_install_tree PROPERTIES FIXTURES_REQUIRED prefix)
 consumer_test(consumer_build_tree verify -Dflashbook_DIR=${PROJECT_BINARY_DIR})
 consumer_test(consumer_add_subdirectory attend -DFLASHBOOK_SOURCE=${PROJECT_SOURCE_DIR})
 consumer_test(consumer_emulator emulate -Dflashbook_DIR=${PROJECT_BINARY_DIR})
+consumer_test(consumer_kernels kernel
+  -Dflashbook_DIR=${scratch}/prefix/${CMAKE_INSTALL_LIBDIR}/cmake/flashbook)
+set_tests_properties(consumer_kernels PROPERTIES FIXTURES_REQUIRED prefix)

@@ -12,5 +12,6 @@ void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_fuzz(CLI::App& app);
+void add_run(CLI::App& app);
 
 }  // namespace flashbook

@@ -164,9 +164,27 @@ json as_json(const Implementation& implementation) {
           {"options", options}};
 }
 
+/// Everything in C++, and the kernels on the emulator: a GPU's take the same.
+Implementations everything() {
+  Implementations all = implementations();
+  for (auto& kernel : kernels_on(Machine::cpu)) all.push_back(std::move(kernel));
+  return all;
+}
+
+void print_machines() {
+  const Gpu gpu = find_gpu();
+  std::cout << "\nKernels called …@cpu run on the emulator. The same on a GPU, …@gpu: --on gpu.\n"
+            << (gpu.missing.empty() ? "GPU: " + gpu.name + ", sm_" + std::to_string(gpu.capability)
+                                    : "GPU: none. " + gpu.missing)
+            << ".\n";
+}
+
 void list(bool wants_json) {
-  const Implementations all = implementations();
-  if (!wants_json) return print_tables(all);
+  const Implementations all = everything();
+  if (!wants_json) {
+    print_tables(all);
+    return print_machines();
+  }
   json out = json::array();
   for (const auto& implementation : all) out.push_back(as_json(*implementation));
   std::cout << out.dump(2) << "\n";

@@ -23,7 +23,7 @@ using namespace conformance;
 constexpr std::size_t most_failures = 20;  // printed in full; --json has them all
 
 struct Options {
-  std::string implementation, cases = "*", problem;
+  std::string implementation, on, cases = "*", problem;
   std::uint64_t seed = 1;
   bool as_json = false;
 };
@@ -46,10 +46,12 @@ std::vector<Case> chosen_cases(const Options& options) {
   return cases;
 }
 
+/// Without a name all of a kind: kernels if a machine is given, else what is written in C++.
 Implementations chosen_implementations(const Options& options) {
-  if (options.implementation.empty()) return implementations();
+  if (options.implementation.empty())
+    return options.on.empty() ? implementations() : kernels_on(machine_called(options.on));
   Implementations one;
-  one.push_back(find_implementation(options.implementation));
+  one.push_back(find_implementation(options.implementation, options.on));
   return one;
 }
 
@@ -153,7 +155,10 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("verify", "check implementations against the oracle, gradients included");
-  verb->add_option("--impl", options->implementation, "only this one (see list); default: all");
+  verb->add_option("--impl", options->implementation,
+                   "only this one (see list); default: all in C++, or with --on all kernels");
+  verb->add_option("--on", options->on,
+                   "the CUDA kernels: on the emulator (cpu) or on the GPU (gpu)");
   CLI::Option* cases = verb->add_option("--case", options->cases,
                                         "cases by name, * and ? allowed, such as 'pair/*sinks*'");
   verb->add_option("--problem", options->problem,

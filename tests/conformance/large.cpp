@@ -1,0 +1,249 @@
+#include "tests/conformance/large.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "tests/conformance/large_columns.hpp"
+
+namespace flashbook::conformance {
+namespace {
+
+constexpr Index block = 16;  // rows or keys that are judged together: enough elements for gate 2
+constexpr Index blocks = 8;  // of either, in one problem
+constexpr std::uint64_t stream_rows = 101, stream_keys = 102;
+
+/// Some tokens of one head.
+struct Piece {
+  Index batch, head, first, count;
+
+  auto key() const { return std::tuple(batch, head, first); }
+  bool operator<(const Piece& other) const { return key() < other.key(); }
+};
+
+/// The first, the last, and others drawn from [batch, heads, tokens], each once.
+std::set<Piece> sample(Index batch, Index heads, Index tokens, std::uint64_t seed,
+                       std::uint64_t stream) {
+  const Index in_head = (tokens + block - 1) / block, all = batch * heads * in_head;
+  std::set<Index> numbers = {0, all - 1};
+  for (std::uint64_t draw = 0; static_cast<Index>(numbers.size()) < std::min(blocks, all); ++draw)
+    numbers.insert(std::min(
+        all - 1, static_cast<Index>(uniform(seed, stream, draw) * static_cast<double>(all))));
+  std::set<Piece> pieces;
+  for (const Index n : numbers) {
+    const Index first = n % in_head * block;
+    pieces.insert(
+        {n / in_head / heads, n / in_head % heads, first, std::min(block, tokens - first)});
+  }
+  return pieces;
+}
+
+/// Rows of one query head and the keys they see, as a problem of their own on the same memory.
+struct RowBlock {
+  RowBlock(const AttentionProblem& whole, const Piece& rows, const Inputs& all,
+           const Cotangents& all_cotangents)
+      : problem(fields(whole, rows)), inputs(all), cotangents(all_cotangents) {
+    const flashbook_problem& p = whole.fields();
+    const Index kv_head = whole.kv_head(rows.head);
+    const auto at = [&](const void* data, const flashbook_strides& s, Index token, Index head) {
+      return static_cast<const std::byte*>(data) +
+             (rows.batch * s.batch + token * s.token + head * s.head) * bytes_of(whole.dtype());
+    };
+    inputs.q = at(all.q, p.q, rows.first, rows.head);
+    inputs.k = at(all.k, p.k, 0, kv_head);
+    inputs.v = at(all.v, p.v, 0, kv_head);
+    cotangents.o = at(all_cotangents.o, p.grad_o, rows.first, rows.head);
+    if (p.has_dlse)
+      cotangents.lse = static_cast<const float*>(all_cotangents.lse) +
+                       (rows.batch * p.heads_q + rows.head) * p.n_q + rows.first;
+  }
+
+  AttentionProblem problem;
+  Inputs inputs;
+  Cotangents cotangents;
+
+ private:
+  /// The same mask by a window: row r's diagonal is that of row first + r of the whole.
+  static AttentionProblem fields(const AttentionProblem& whole, const Piece& rows) {
+    flashbook_problem p = whole.fields();
+    const Index diagonal = whole.member(rows.batch).diagonal + rows.first;
+    p.batch = p.members = p.heads_q = p.heads_kv = 1;
+    p.n_q = rows.count;
+    p.alignment = FLASHBOOK_TOP_LEFT;  // row 0's diagonal key is 0
+    if (p.causal) p.window_right = std::min<Index>(p.window_right, 0);
+    p.causal = 0;
+    if (p.window_right != unbounded) p.window_right += diagonal;
+    if (p.window_left != unbounded) p.window_left -= diagonal;
+    return AttentionProblem(p);
+  }
+};
+
+/// Elements [tokens, channels] of a piece, by their logical indices in an output [B, N, H,
+/// channels].
+std::vector<double> part_of(const Storage& storage, const Piece& piece) {
+  const std::array<Index, 4>& sizes = storage.layout().sizes;
+  std::vector<double> part;
+  for (Index i = piece.first; i < piece.first + piece.count; ++i)
+    for (Index c = 0; c < sizes[3]; ++c)
+      part.push_back(
+          storage.get(((piece.batch * sizes[1] + i) * sizes[2] + piece.head) * sizes[3] + c));
+  return part;
+}
+
+std::vector<double> lse_of(const Storage& storage, const Piece& piece) {
+  const std::array<Index, 4>& sizes = storage.layout().sizes;  // 1, B, H, N
+  std::vector<double> part;
+  for (Index i = piece.first; i < piece.first + piece.count; ++i)
+    part.push_back(storage.get((piece.batch * sizes[2] + piece.head) * sizes[3] + i));
+  return part;
+}
+
+/// Collects what is judged, the worst of each gate over all pieces.
+class Collector {
+ public:
+  void add(Output output, const Margins& margins) {
+    for (OutputReport& known : reports_)
+      if (known.output == output) return merge(known.margins, margins);
+    reports_.push_back({output, margins, std::nullopt});
+  }
+  Judgement judgement() const {
+    Judgement all = {reports_, {}, {}};
+    for (const OutputReport& report : reports_)
+      for (std::string& fault : faults_of(report.output, report.margins))
+        all.faults.push_back(std::move(fault));
+    return all;
+  }
+
+ private:
+  /// NaN is more than any number.
+  static bool is_more(double used, double most) { return !std::isnan(most) && !(used <= most); }
+
+  static void merge(std::optional<double>& most, const std::optional<double>& used) {
+    if (used && (!most || is_more(*used, *most))) most = used;
+  }
+  static void merge(Margins& most, const Margins& used) {
+    if (is_more(used.gate1, most.gate1)) {
+      most.gate1 = used.gate1;
+      most.worst = used.worst;
+    }
+    merge(most.gate2, used.gate2);
+    if (used.gate3 && (!most.gate3 || is_more(*used.gate3, *most.gate3)))
+      most.gate3_direction = used.gate3_direction;
+    merge(most.gate3, used.gate3);
+    if (is_more(used.largest_error, most.largest_error)) most.largest_error = used.largest_error;
+  }
+
+  std::vector<OutputReport> reports_;
+};
+
+/// `margins` of a piece of an output [B, N, H, channels], with the worst element's place in it.
+Margins placed(Margins margins, const Piece& piece) {
+  margins.worst.at = {piece.batch, margins.worst.at[1] + piece.first, piece.head,
+                      margins.worst.at[3]};
+  return margins;
+}
+
+Margins placed_lse(Margins margins, const Piece& piece) {
+  margins.worst.at = {0, piece.batch, piece.head, margins.worst.at[3] + piece.first};
+  return margins;
+}
+
+struct Asked {
+  bool forward, backward;
+};
+
+void judge_rows(Collector& collector, const AttentionProblem& problem, const Data& data,
+                const Results& results, const Arithmetic& arithmetic, const Piece& rows,
+                Asked asked) {
+  const RowBlock alone(problem, rows, data.inputs(), data.cotangents());
+  const Expectation expected = expect(alone.problem, alone.inputs, alone.cotangents, arithmetic);
+  const auto judged = [&](Output output) {
+    return placed(
+        judge(expected, output, shape(alone.problem, output), part_of(results[output], rows), {}),
+        rows);
+  };
+  if (asked.forward) {
+    collector.add(Output::O, judged(Output::O));
+    collector.add(Output::LSE,
+                  placed_lse(judge(expected, Output::LSE, shape(alone.problem, Output::LSE),
+                                   lse_of(results[Output::LSE], rows), {}),
+                             rows));
+  }
+  if (asked.backward) collector.add(Output::dQ, judged(Output::dQ));
+}
+
+void judge_keys(Collector& collector, const AttentionProblem& problem, const Data& data,
+                const Results& results, const Arithmetic& arithmetic, const Piece& keys) {
+  const Inputs inputs = data.inputs();
+  const Cotangents cotangents = data.cotangents();
+  const Expectation expected = expect_columns(problem, inputs, cotangents, results, arithmetic,
+                                              {keys.batch, keys.head, keys.first, keys.count});
+  for (Output output : {Output::dK, Output::dV}) {
+    const Index channels = shape(problem, output)[3];
+    collector.add(output, placed(judge(expected, output, {1, keys.count, 1, channels},
+                                       part_of(results[output], keys), {}),
+                                 keys));
+  }
+}
+
+Judgement judge_sample(const AttentionProblem& problem, std::uint64_t seed, const Data& data,
+                       const Results& results, const Arithmetic& arithmetic, Asked asked) {
+  const flashbook_problem& p = problem.fields();
+  const std::set<Piece> rows = sample(p.batch, p.heads_q, p.n_q, seed, stream_rows);
+  // Also for a backward pass alone: what it read must be right.
+  Collector collector, read;
+  for (const Piece& piece : rows) {
+    judge_rows(collector, problem, data, results, arithmetic, piece, asked);
+    if (!asked.forward) judge_rows(read, problem, data, results, arithmetic, piece, {true, false});
+  }
+  const std::string sampled = "O, LSE and dQ: " + std::to_string(rows.size()) + " blocks of " +
+                              std::to_string(block) + " rows, exactly";
+  Judgement judgement = collector.judgement();
+  for (const std::string& fault : read.judgement().faults) judgement.faults.push_back(fault);
+  judgement.sampled = sampled;
+  if (!asked.backward || arithmetic.materialised || !judgement.faults.empty()) return judgement;
+
+  const std::set<Piece> keys = sample(p.batch, p.heads_kv, p.n_k, seed, stream_keys);
+  for (const Piece& piece : keys) judge_keys(collector, problem, data, results, arithmetic, piece);
+  judgement = collector.judgement();
+  judgement.sampled = sampled + "; dK and dV: " + std::to_string(keys.size()) + " blocks of " +
+                      std::to_string(block) +
+                      " keys, from the LSE and O computed, whose sampled rows passed; gate 1";
+  return judgement;
+}
+
+Judgement judge_whole(const AttentionProblem& problem, const Data& data, const Results& results,
+                      const Arithmetic& arithmetic, Asked asked) {
+  const Expectation expected = expect(problem, data.inputs(), data.cotangents(), arithmetic);
+  Collector collector;
+  for (Output output : {Output::O, Output::LSE, Output::dQ, Output::dK, Output::dV}) {
+    if (is_gradient(output) ? !asked.backward : !asked.forward) continue;
+    collector.add(output,
+                  judge(expected, output, shape(problem, output), results[output].numbers(), {}));
+  }
+  return collector.judgement();
+}
+
+}  // namespace
+
+Judgement judge_run(const ProblemSpec& spec, std::uint64_t seed, const Data& data,
+                    const Results& results, const Properties& properties, bool forward,
+                    bool backward) {
+  const AttentionProblem& problem = spec.problem;
+  const flashbook_problem& p = problem.fields();
+  const Arithmetic arithmetic = arithmetic_of(problem.dtype(), properties);
+  const double pairs = static_cast<double>(p.batch * p.heads_q) * static_cast<double>(p.n_q) *
+                       static_cast<double>(p.n_k);
+  const Asked asked = {forward, backward};
+  Judgement judgement = pairs > static_cast<double>(most_pairs)
+                            ? judge_sample(problem, seed, data, results, arithmetic, asked)
+                            : judge_whole(problem, data, results, arithmetic, asked);
+  for (const OutputReport& report : judgement.outputs)
+    if (std::string misplaced = find_misplaced_writes(results[report.output], report.output);
+        !misplaced.empty())
+      judgement.faults.push_back(std::move(misplaced));
+  return judgement;
+}
+
+}  // namespace flashbook::conformance

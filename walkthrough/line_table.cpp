@@ -1,0 +1,192 @@
+#include "walkthrough/line_table.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "walkthrough/number_table.hpp"
+#include "walkthrough/numbers.hpp"
+
+namespace flashbook {
+namespace {
+
+using json = nlohmann::ordered_json;
+using simt::LineCounts;
+using simt::Traffic;
+
+constexpr std::size_t columns = 80, least_source = 12;
+constexpr double wasteful = 1.25;  // times the ideal
+
+/// A line of a kernel's source that executed something counted.
+struct Line {
+  simt::Site site;
+  LineCounts counts;
+};
+
+Traffic sum(Traffic a, const Traffic& b) {
+  a.instructions += b.instructions;
+  a.cost += b.cost;
+  a.ideal += b.ideal;
+  return a;
+}
+
+bool is_counted(const LineCounts& c) {
+  return sum(c.global_load, c.global_store).instructions +
+             sum(c.shared_load, c.shared_store).instructions + c.mma + c.ldmatrix + c.shuffles +
+             c.barriers + c.async_copies + c.atomics + c.exp2 >
+         0;
+}
+
+std::vector<Line> lines_of(const simt::Report& report) {
+  std::vector<Line> lines;
+  for (std::size_t id = 1; id < report.lines.size(); ++id)
+    if (is_counted(report.lines[id]))
+      lines.push_back({simt::site_of(static_cast<simt::SiteId>(id)), report.lines[id]});
+  std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+    const std::string x = a.site.file, y = b.site.file;
+    return x != y ? x < y : a.site.line < b.site.line;
+  });
+  return lines;
+}
+
+/// The path of a source file from the repository's root: "cuda/forward/one_pass.cuh".
+std::string path_of(const std::string& file) {
+  const std::size_t room = file.rfind("/cuda/");
+  return room == std::string::npos ? file : file.substr(room + 1);
+}
+
+/// Lines of source files, read once. Without the sources there is no text.
+class Sources {
+ public:
+  std::string text(const simt::Site& site) {
+    std::vector<std::string>& lines = files_[site.file];
+    if (lines.empty()) lines = read(path_of(site.file));
+    if (site.line > lines.size()) return "";
+    const std::string& line = lines[site.line - 1];
+    return line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  }
+
+ private:
+  static std::vector<std::string> read(const std::string& path) {
+    std::ifstream in(FLASHBOOK_SOURCE "/" + path);
+    std::vector<std::string> lines = {""};
+    for (std::string line; std::getline(in, line); line.clear()) lines.push_back(line);
+    lines.erase(lines.begin());
+    return lines;
+  }
+
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+std::string number(std::uint64_t n) {
+  return n == 0 ? "" : n < 10'000'000 ? std::to_string(n) : short_number(static_cast<double>(n));
+}
+
+std::string ratio(const Traffic& traffic) {
+  if (traffic.instructions == 0) return "";
+  const double times = static_cast<double>(traffic.cost) /
+                       static_cast<double>(std::max<std::uint64_t>(traffic.ideal, 1));
+  return fixed(times, 2) + (times >= wasteful ? "!" : " ");
+}
+
+std::vector<std::string> cells(const LineCounts& c) {
+  const Traffic global = sum(c.global_load, c.global_store),
+                shared = sum(c.shared_load, c.shared_store);
+  return {number(global.cost), ratio(global),          number(shared.cost), ratio(shared),
+          number(c.mma),       number(c.ldmatrix),     number(c.exp2),      number(c.shuffles),
+          number(c.barriers),  number(c.async_copies), number(c.atomics)};
+}
+
+std::vector<std::string> heading() {
+  return {"sectors", "ideal", "waves", "ideal",    "mma",    "ldmatrix",
+          "exp2",    "shfl",  "bar",   "cp.async", "atomics"};
+}
+
+/// Without the columns that nothing stands in.
+std::vector<std::vector<std::string>> narrowed(std::vector<std::vector<std::string>> rows) {
+  for (std::size_t column = rows[0].size(); column-- > 1;) {
+    const bool is_empty = std::all_of(rows.begin() + 1, rows.end(),
+                                      [&](const auto& row) { return row[column].empty(); });
+    if (!is_empty) continue;
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return rows;
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + "…";
+}
+
+json traffic_json(const Traffic& traffic, const char* unit) {
+  return {{"instructions", traffic.instructions}, {unit, traffic.cost}, {"ideal", traffic.ideal}};
+}
+
+}  // namespace
+
+std::string line_table(const simt::Report& report) {
+  const std::vector<Line> lines = lines_of(report);
+  std::vector<std::vector<std::string>> rows = {{"line"}};
+  std::vector<std::string> source = {"source"};
+  const auto add = [&](const std::string& name, const std::vector<std::string>& numbers) {
+    rows.push_back({name});
+    rows.back().insert(rows.back().end(), numbers.begin(), numbers.end());
+  };
+  Sources sources;
+  const std::vector<std::string> names = heading();
+  rows[0].insert(rows[0].end(), names.begin(), names.end());
+  for (const Line& line : lines) {
+    add(simt::text(line.site), cells(line.counts));
+    source.push_back(sources.text(line.site));
+  }
+  add("total", cells(report.total()));
+  source.emplace_back();
+
+  std::string out;
+  std::istringstream numbers(table(narrowed(rows)));
+  std::size_t width = 0;
+  std::vector<std::string> text;
+  for (std::string line; std::getline(numbers, line);) {
+    width = std::max(width, line.size());
+    text.push_back(line);
+  }
+  const bool fits = width + 2 + least_source <= columns;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string line = text[i];
+    if (fits && !source[i].empty())
+      line += std::string(width + 2 - line.size(), ' ') + cut(source[i], columns - width - 2);
+    out += line + "\n";
+  }
+  return out;
+}
+
+json counts_json(const LineCounts& c) {
+  return {{"global_load", traffic_json(c.global_load, "sectors")},
+          {"global_store", traffic_json(c.global_store, "sectors")},
+          {"shared_load", traffic_json(c.shared_load, "wavefronts")},
+          {"shared_store", traffic_json(c.shared_store, "wavefronts")},
+          {"mma", c.mma},
+          {"mma_flops", c.mma_flops},
+          {"ldmatrix", c.ldmatrix},
+          {"exp2", c.exp2},
+          {"shuffles", c.shuffles},
+          {"barriers", c.barriers},
+          {"async_copies", c.async_copies},
+          {"atomics", c.atomics}};
+}
+
+json lines_json(const simt::Report& report) {
+  Sources sources;
+  json all = json::array();
+  for (const Line& line : lines_of(report)) {
+    json object = {{"file", path_of(line.site.file)},
+                   {"line", line.site.line},
+                   {"source", sources.text(line.site)}};
+    object.update(counts_json(line.counts));
+    all.push_back(std::move(object));
+  }
+  return all;
+}
+
+}  // namespace flashbook

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cuda/api/emulated_device.hpp"
+
+namespace flashbook {
+
+/// What each line of a kernel executed, beside its source text as far as 80 columns allow. A '!'
+/// marks traffic of 1.25 times the ideal and more. Columns without a number are left out.
+std::string line_table(const simt::Report& report);
+
+/// For programs: an object a line that executed anything counted, in the order of the source; and
+/// their sums.
+nlohmann::ordered_json lines_json(const simt::Report& report);
+nlohmann::ordered_json counts_json(const simt::LineCounts& counts);
+
+}  // namespace flashbook
