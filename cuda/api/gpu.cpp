@@ -26,9 +26,9 @@ std::span<const KernelPair> gpu_pairs() {
   using namespace gpu;
   static const KernelPair pairs[] = {
       {"standard", &standard_forward, &standard_backward},
-      {"fa1", &fa1_forward, nullptr},
+      {"fa1", &fa1_forward, &three_kernel_backward},
       {"one_pass", &one_pass_forward, &three_kernel_backward},
-      {"tensor_core", &tensor_core_forward, nullptr},
+      {"tensor_core", &tensor_core_forward, &three_kernel_backward},
   };
   return pairs;
 }

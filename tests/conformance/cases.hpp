@@ -15,7 +15,7 @@ struct Case {
 };
 
 /// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults),
-/// fuzz.
+/// fuzz, sanitize (few and small, for slow tools).
 const std::vector<Case>& all_cases();
 
 /// The cases whose name matches a shell pattern, such as "pair/*sinks*/bf16"; may be none.

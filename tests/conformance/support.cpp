@@ -15,7 +15,7 @@ const std::vector<std::string_view> every_dtype = {"fp16", "bf16", "fp32", "fp64
 const std::vector<std::string_view> not_in_rungs = {"fp64", "packed", "window", "softcap",
                                                     "bias", "alibi",  "sinks"};
 
-const std::vector<std::string_view> not_in_rungs_16_bit = {"fp32",    "fp64", "packed", "window",
+const std::vector<std::string_view> not_in_16_bit_rungs = {"fp32",    "fp64", "packed", "window",
                                                            "softcap", "bias", "alibi",  "sinks"};
 
 /// The support table.
@@ -32,9 +32,9 @@ const std::vector<Row>& table() {
       {"io.fused_in_order", {"fp64"}, {"fp64"}},
       {"io.split_kv", {"fp64"}, every_dtype},
       {"cuda.standard", not_in_rungs, not_in_rungs},
-      {"cuda.fa1", not_in_rungs, every_dtype},
+      {"cuda.fa1", not_in_rungs, not_in_rungs},
       {"cuda.one_pass", not_in_rungs, not_in_rungs},
-      {"cuda.tensor_core", not_in_rungs_16_bit, every_dtype},
+      {"cuda.tensor_core", not_in_16_bit_rungs, not_in_rungs},
   };
   return rows;
 }
