@@ -197,7 +197,10 @@ query_kernel(const BackwardParameters<T> p, gmem<const float> D_gmem) {
 // ---- launching
 
 template <class T, int width>
-LaunchStatus launch_for(const BackwardParameters<T>& p, const gmem<float>& D, void* stream) {
+LaunchStatus launch_all(const flashbook_problem& problem, const BackwardTensors& tensors,
+                        void* workspace, void* stream) {
+  const BackwardParameters<T> p = backward_parameters<T>(problem, tensors);
+  const gmem<float> D = Views<T>(problem).lse(static_cast<float*>(workspace));
   const Sizes& s = p.sizes;
   const int64_t row_blocks = head_tiles(s.n_q(), B, s.heads_q, s.batch),
                 key_blocks = head_tiles(s.n_k(), B, s.heads_kv, s.batch);
@@ -217,8 +220,7 @@ inline LaunchStatus launch_three_kernel(const flashbook_problem& problem,
                                         const BackwardTensors& tensors, void* workspace,
                                         void* stream) {
   return with_type(problem, [&]<class T, int width>() {
-    return launch_for<T, width>(backward_parameters<T>(problem, tensors),
-                                Views<T>(problem).lse(static_cast<float*>(workspace)), stream);
+    return launch_all<T, width>(problem, tensors, workspace, stream);
   });
 }
 

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/simt/kernel_runs.hpp"
+#include "tests/simt/backward_runs.hpp"
+#include "tests/simt/forward_runs.hpp"
 
 namespace flashbook::emulated {
 
@@ -11,7 +12,7 @@ namespace flashbook::emulated {
 struct Bug {
   std::string name;
   std::string category;  ///< an enumerator of simt::Category, or "wrong" or "conflicts"
-  unsigned line;         ///< of the variant's source that the report must name
+  std::string place;     ///< file:line that the report must name
   Outcome (*run)(simt::Options);
 };
 

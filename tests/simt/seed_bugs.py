@@ -1,33 +1,38 @@
-"""Plants bugs in the kernels of this folder, and in rungs of the ladder: seed_bugs.py FOLDER
+"""Plants bugs in the kernels of this folder and in rungs of the ladders: seed_bugs.py FOLDER
 
 Writes into FOLDER one variant of a kernel a bug, in a namespace of the bug's name, and bugs.cpp, the
 table that simt_bugs_test runs. A bug is a change of text, the category that the emulator must report,
-and the line, given by a part of it, that a report of this category must name. Two kinds have no
-report: `wrong` changes the result only, `conflicts` costs shared memory more than the ideal at that
-line.
+and the line, given by a part of it, that a report of this category must name. A line of what rungs
+share in cuda/rules is given as "file.cuh: part". Two kinds have no report: `wrong` changes the result
+only, `conflicts` costs shared memory more than the ideal at that line.
 """
 import os
 import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+CUDA = os.path.join(HERE, "..", "..", "cuda")
 
-# kernel: (function, how it is run)
+# kernel: (its folder, its namespace, how it is run). Of a rung only what is above its launcher is
+# taken, so that one instance is compiled and not all.
+LAUNCHER = "inline LaunchStatus launch_"
 KERNELS = {
-    "mma_forward": ("forward<half>", "run_mma_forward({}, options, 100, 150)"),
-    "fma_forward": ("forward", "run_fma_forward({}, options, 100, 42)"),
-    "block_sum": ("add_up", "run_block_sum({}, options)"),
-    "pipeline": ("reverse", "run_pipeline({}, options)"),
-    "tensor_core": ("launch_tensor_core", "run_forward_rung<half>({}, options, 100, 150)"),
+    "mma_forward": (HERE, "mma_forward", "run_mma_forward({}::forward<half>, options, 100, 150)"),
+    "fma_forward": (HERE, "fma_forward", "run_fma_forward({}::forward, options, 100, 42)"),
+    "block_sum": (HERE, "block_sum", "run_block_sum({}::add_up, options)"),
+    "pipeline": (HERE, "pipeline", "run_pipeline({}::reverse, options)"),
+    "tensor_core": (os.path.join(CUDA, "forward"), "tensor_core",
+                    "run_forward({0}::forward<half, 64>, sizeof({0}::Smem<half, 64>), {0}::B_r, options, 100, 150)"),
+    "standard": (os.path.join(CUDA, "backward"), "standard_gradients",
+                 "run_backward(standard_backward, {}::launch_all<float>, options)"),
+    "three_kernel": (os.path.join(CUDA, "backward"), "three_kernel",
+                     "run_backward(three_kernel_backward, {}::launch_all<float, 64>, options)"),
 }
-# Rungs lie elsewhere. What registers them, at the end of the file, is left out.
-RUNGS = {"tensor_core": "cuda/forward"}
-REGISTRATION = "namespace flashbook::FLASHBOOK_MACHINE {\nconst ForwardKernel"
 
 K_READ = "ldmatrix_x4(b, smem.K"
 V_READ = "ldmatrix_x4_trans(b, smem.V"
 COPY = "cp_async_16(tile.at"
+LOADED = "tile_io.cuh: tile(i, c) = from_float<U>(x);"
 SYNC_TOP = "sync_threads();  // K_j is everybody's"
 SYNC_MID = "sync_threads();  // V_j is everybody's"
 PREFETCH = "if (j + 1 < blocks) load_rows(smem.K, K, (j + 1) * B_c, p.N_k);"
@@ -111,7 +116,7 @@ BUGS = [
     # Launches.
     ("shared_memory_too_small", "pipeline", "invalid", "shared_memory<Smem>()", "Tile<float, stages, 32> buffer;",
      "Tile<float, stages, 64> buffer;"),
-    # A rung of the ladder.
+    # The same kinds in a forward rung.
     ("rung_without_barrier_after_loads", "tensor_core", "race", "ldmatrix_x4(b, K.at",
      "sync_threads();  // Q, K and V", "//"),
     ("rung_without_barrier_before_loads", "tensor_core", "race", "ldmatrix_x4_trans(b, V.at",
@@ -125,7 +130,52 @@ BUGS = [
      "first_key + i / 2 * 8 + lane() / 8 * 2"),
     ("rung_without_padding", "tensor_core", "conflicts", "ldmatrix_x4(b, K.at", "Tile<T, 64, D + 8>",
      "Tile<T, 64, D>"),
+    # The same kinds in the backward rungs.
+    ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
+     "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
+    ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,
+     "sync_threads();  // nobody reads K and V of the tile before", ""),
+    ("no_barrier_after_loading_queries", "three_kernel", "race", "const float lse = smem.lse(0, i), D = smem.D(0, i);  // keys",
+     "const int i = fma::key(c);\n    const float lse = smem.lse(0, i), D = smem.D(0, i);",
+     "const int i = fma::key(c);\n    const float lse = smem.lse(0, i), D = smem.D(0, i);  // keys",
+     "sync_threads();  // K, V and this", "//"),
+    ("no_syncwarp_for_P_and_dS", "three_kernel", "race", "fma.cuh: a[r] = load_vector<float4>(A.at(row(r), k));",
+     "sync_warp();  // rows of P and dS", "//"),
+    ("no_syncwarp_for_dS", "three_kernel", "race", "fma.cuh: a[r] = load_vector<float4>(A.at(row(r), k));",
+     "sync_warp();  // rows of dS", "//"),
+    ("barrier_by_those_who_load_D", "three_kernel", "divergence", "sync_threads();  // K, V and this",
+     "sync_threads();  // K, V and this", "if (threadIdx.x < step<width>) sync_threads();  // K, V and this"),
+    ("D_of_a_row_too_many", "three_kernel", "out_of_bounds", "if (lane == 0) D_gmem(row + i) =",
+     "i < first + B && i < p.sizes.n_q();", "i < first + B && i <= p.sizes.n_q();"),
+    ("no_barrier_between_channels", "standard", "race", LOADED,
+     "sync_threads();  // nobody reads the channels before", ""),
+    ("pairs_of_a_row_too_many", "standard", "out_of_bounds", "to.row(i + fma::row(r))(j + fma::key(c)) =",
+     "i + fma::row(r) < n_q &&", "i + fma::row(r) <= n_q &&"),
+    ("blocks_compute_the_same_pairs", "standard", "block_race", "to.row(i + fma::row(r))(j + fma::key(c)) =",
+     "const int j = static_cast<int>(blockIdx.x % key_tiles) * step,", "const int j = 0,"),
     # No report: a wrong result, or a slow kernel.
+    ("group_forgotten", "three_kernel", "wrong", None, "g < sizes.group();", "g < 1;"),
+    ("scale_forgotten", "three_kernel", "wrong", None, "sizes.n_k(), dK, sizes.scale)", "sizes.n_k(), dK, 1)"),
+    ("dlse_forgotten", "three_kernel", "wrong", None, "p.has_dlse ? dot - p.dlse(row + i) : dot", "dot"),
+    ("operands_swapped", "three_kernel", "wrong", None, "fma::add_product(dV, smem.P, smem.dO)",
+     "fma::add_product(dV, smem.dS, smem.dO)"),
+    ("D_added", "three_kernel", "wrong", None, "S * (dP - D)", "S * (dP + D)"),
+    ("D_off_by_a_hundredth", "three_kernel", "wrong", None, "S * (dP - D)", "S * (dP - 0.99f * D)"),
+    ("hidden_pair_multiplied", "three_kernel", "wrong", None, "adds_nothing(s, lse) ? 0 : S * (dP - D)", "S * (dP - D)"),
+    ("empty_rows_read", "three_kernel", "wrong", None, "fma::load(smem.dO, p.dO.of(batch, head), i, seen)",
+     "fma::load(smem.dO, p.dO.of(batch, head), i, Range{0, sizes.n_q()})"),
+    ("unseen_keys_read", "three_kernel", "wrong", None, "fma::load(smem.K, p.K.of(batch, kv_head), j, keys)",
+     "fma::load(smem.K, p.K.of(batch, kv_head), j, Range{0, sizes.n_k()})"),
+    ("last_tile_of_keys_skipped", "three_kernel", "wrong", None, "j < keys.end; j += step", "j + step<width> < keys.end; j += step"),
+    ("first_tile_misaligned", "three_kernel", "wrong", None, "rows.begin / step<width> * step<width>",
+     "(rows.begin + step<width> - 1) / step<width> * step<width>"),
+    ("values_scaled", "standard", "wrong", None, "P, p.dO, p.dV, 1}", "P, p.dO, p.dV, s.scale}"),
+    ("group_reads_one_head", "standard", "wrong", None, "load_transposed(smem.W, p.W.of(batch, head)",
+     "load_transposed(smem.W, p.W.of(batch, kv_head)"),
+    ("D_per_lane", "standard", "wrong", None, "D = lanes_sum<32>(D) -", "D = D -"),
+    ("partial_tiles_skipped", "standard", "wrong", None, "== TileClass::skip) return;", "!= TileClass::full) return;"),
+    ("hidden_dP_kept", "standard", "wrong", None, "if (adds_nothing(stored, lse)) dP = 0;",
+     "if (adds_nothing(stored, lse)) dP += 0;"),
     ("fragments_swapped", "mma_forward", "wrong", None, "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[2], b[3])",
      "mma_m16n8k16<T>(S[n + 1], Q_rmem[k], b[3], b[2])"),
     ("V_not_transposed", "mma_forward", "wrong", None, "ldmatrix_x4_trans(", "ldmatrix_x4("),
@@ -136,6 +186,15 @@ BUGS = [
 ]
 
 
+def place_of(name, text, part):
+    """file:line of the line that holds the part."""
+    shared = re.match(r"(\w+\.cuh): (.*)", part)
+    if shared is None:
+        return f"{name}.cuh:{line_of(text, part)}"
+    with open(os.path.join(CUDA, "rules", shared.group(1)), encoding="utf-8") as file:
+        return f"{shared.group(1)}:{line_of(file.read(), shared.group(2))}"
+
+
 def line_of(text, part):
     lines = [i for i, line in enumerate(text.split("\n"), 1) if part in line]
     if len(lines) != 1:
@@ -144,14 +203,16 @@ def line_of(text, part):
 
 
 def plant(name, kernel, changes):
-    folder = os.path.join(ROOT, RUNGS[kernel]) if kernel in RUNGS else HERE
+    folder, namespace, _ = KERNELS[kernel]
     with open(os.path.join(folder, kernel + ".cuh"), encoding="utf-8") as file:
-        text = file.read().split(REGISTRATION)[0]
+        text = file.read()
+    if LAUNCHER in text:
+        text = text[:text.index(LAUNCHER)] + "}\n"
     for old, new in zip(changes[::2], changes[1::2]):
         if text.count(old) != 1:
             sys.exit(f"{name}: '{old}' is {text.count(old)} times in {kernel}.cuh")
         text = text.replace(old, new)
-    return re.sub(rf"FLASHBOOK_MACHINE::{kernel}\b", f"FLASHBOOK_MACHINE::{name}", text)
+    return re.sub(rf"FLASHBOOK_MACHINE::{namespace}\b", f"FLASHBOOK_MACHINE::{name}", text)
 
 
 def main():
@@ -164,15 +225,13 @@ def main():
         text = plant(name, kernel, changes)
         with open(os.path.join(folder, name + ".cuh"), "w", encoding="utf-8") as file:
             file.write(text)
-        line = line_of(text, part) if part else 0
-        function, run = KERNELS[kernel]
-        call = run.format(f"{name}::{function}")
+        place = place_of(name, text, part) if part else ""
+        call = KERNELS[kernel][2].format(name)
         includes += f'#include "{name}.cuh"\n'
-        rows += (f'    {{"{name}", "{category}", {line},\n'
+        rows += (f'    {{"{name}", "{category}", "{place}",\n'
                  f"     [](simt::Options options) {{ return {call}; }}}},\n")
     with open(os.path.join(folder, "bugs.cpp"), "w", encoding="utf-8") as file:
-        file.write(f'{includes}#include "tests/simt/bugs.hpp"\n'
-                   f'#include "tests/simt/rung_runs.hpp"\n\nnamespace flashbook::emulated {{\n\n'
+        file.write(f'{includes}#include "tests/simt/bugs.hpp"\n\nnamespace flashbook::emulated {{\n\n'
                    f"const std::vector<Bug>& bugs() {{\n  static const std::vector<Bug> all = {{\n{rows}"
                    f"  }};\n  return all;\n}}\n\n}}  // namespace flashbook::emulated\n")
 

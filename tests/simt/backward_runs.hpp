@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cpu_reference/standard.hpp"
+#include "cuda/backward/kernels.hpp"
+#include "cuda/rules/launcher.cuh"
+#include "tests/conformance/suite.hpp"
+#include "tests/simt/kernel_runs.hpp"
+
+/// Runs of the backward rungs, or of variants of them, on the emulator, judged by the suite.
+namespace flashbook::emulated {
+
+/// A backward pass behind the oracle's forward pass. Collects what the emulator finds.
+class BackwardOnly : public Implementation {
+ public:
+  using Launch = LaunchStatus (*)(const flashbook_problem&, const BackwardTensors&, void* workspace,
+                                  void* stream);
+
+  /// `launch` in place of the rung's own.
+  BackwardOnly(const BackwardKernel& rung, Launch launch, simt::Options options)
+      : rung_(rung), launch_(launch), stream_{options, {}} {}
+
+  std::string name() const override { return rung_.name; }
+  Properties properties() const override {
+    Properties properties;
+    properties.materialised = rung_.properties.materialised;
+    properties.nan_spreads_within = TileShape{rung_.properties.nan_rows, rung_.properties.nan_keys};
+    return properties;
+  }
+  Support supports_forward(const AttentionProblem&) const override { return Support::yes(); }
+  Support supports_backward(const AttentionProblem&) const override { return Support::yes(); }
+  void forward(const AttentionProblem& problem, const Inputs& inputs,
+               const Outputs& outputs) const override {
+    Oracle().forward(problem, inputs, outputs);
+  }
+  void backward(const AttentionProblem& problem, const Inputs& in, const Outputs& saved,
+                const Cotangents& cotangents, const Gradients& out) const override {
+    std::vector<std::byte> workspace(rung_.workspace_bytes(problem.fields()), std::byte{0xff});
+    launch_(problem.fields(),
+            {in.q, in.k, in.v, saved.o, static_cast<const float*>(saved.lse), cotangents.o,
+             static_cast<const float*>(cotangents.lse), out.q, out.k, out.v},
+            workspace.data(), &stream_);
+  }
+
+  simt::Report& report() { return stream_.report; }
+
+ private:
+  const BackwardKernel& rung_;
+  Launch launch_;
+  mutable simt::Stream stream_;
+};
+
+/// Ragged tiles, grouped heads, a gradient of the LSE; rows that see nothing, or keys that nobody
+/// sees, and NaN in them.
+inline Outcome run_backward(const BackwardKernel& rung, BackwardOnly::Launch launch,
+                            simt::Options options) {
+  using namespace conformance;
+  const auto exercise_of = [](const char* text) {
+    return Exercise({"backward", parse_problem(text)}, 1);
+  };
+  static std::vector<Exercise> exercises = [&] {
+    std::vector<Exercise> all;
+    all.push_back(exercise_of("hq=2 hkv=1 nq=70 nk=45 d=20 dv=24 causal dlse"));
+    all.push_back(exercise_of("hq=2 hkv=1 nq=75 nk=90 d=20 dv=24 causal align=top-left dlse"));
+    return all;
+  }();
+  BackwardOnly variant(rung, launch, options);
+  bool right = true;
+  for (Exercise& exercise : exercises)
+    right = exercise.verify(variant).status == Status::passed && right;
+  return {std::move(variant.report()), right};
+}
+
+}  // namespace flashbook::emulated
