@@ -56,9 +56,12 @@ const KernelPair* with_backward(std::span<const KernelPair> pairs, const std::st
   return found;
 }
 
-void check_pass(const std::string& pass) {
+void check_pass(const std::string& pass, const std::string& ladder) {
   if (pass != "" && pass != "forward" && pass != "backward" && pass != "both")
     throw InputError("--pass is '" + pass + "': pass forward, backward or both");
+  if (ladder != "" && pass != "" && pass != "both" && pass != ladder)
+    throw InputError("--pass is '" + pass + "' and KERNEL a rung of the " + ladder +
+                     " ladder: leave --pass out, or pass both");
 }
 
 template <class Kernel>
@@ -167,7 +170,7 @@ Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine mac
                  const AttentionProblem& problem) {
   const auto pairs = machine == Machine::cpu ? emulated_pairs() : gpu_pairs();
   const auto [ladder, name] = split(kernel);
-  check_pass(pass);
+  check_pass(pass, ladder);
   const KernelPair* forward = ladder == "backward" ? nullptr : with_forward(pairs, name);
   const KernelPair* backward = ladder == "forward" ? nullptr : with_backward(pairs, name, problem);
   if ((ladder != "" && ladder != "forward" && ladder != "backward") || (!forward && !backward))

@@ -83,10 +83,16 @@ class Columns {
   void add(Index head, Index first, Index count) {
     const Pairs visible = seen(first, count);
     if ((visible == 0).all()) return;
-    const Matrix<double> Q = load(inputs_.q, p_.q, p_.d, head, first, count);
-    const Matrix<double> O = load(results_[Output::O].data(), p_.o, p_.d_v, head, first, count);
-    const Matrix<double> dO = load(cotangents_.o, p_.grad_o, p_.d_v, head, first, count);
-    const Rows L = lse_of(head, first, count), dlse = dlse_of(head, first, count);
+    Matrix<double> Q = load(inputs_.q, p_.q, p_.d, head, first, count);
+    Matrix<double> O = load(results_[Output::O].data(), p_.o, p_.d_v, head, first, count);
+    Matrix<double> dO = load(cotangents_.o, p_.grad_o, p_.d_v, head, first, count);
+    Rows L = lse_of(head, first, count);
+    const Rows dlse = dlse_of(head, first, count);
+    for (Index i = 0; i < count; ++i)
+      if ((visible.row(i) == 0).all()) {  // it may be an empty row, which holds anything
+        for (Matrix<double>* M : {&Q, &O, &dO}) M->row(i).setZero();
+        L(i) = 0;
+      }
     const Rows D = dO.cwiseProduct(O).rowwise().sum().array() - dlse;
     const double scale = std::abs(p_.scale), more = 1 + 4 * a_.u;
     const double gamma_d = a_.gamma(static_cast<double>(p_.d)),

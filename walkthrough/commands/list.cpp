@@ -175,7 +175,7 @@ void print_machines() {
   const Gpu gpu = find_gpu();
   std::cout << "\nKernels called …@cpu run on the emulator. The same on a GPU, …@gpu: --on gpu.\n"
             << (gpu.missing.empty() ? "GPU: " + gpu.name + ", sm_" + std::to_string(gpu.capability)
-                                    : "GPU: none. " + gpu.missing)
+                                    : "GPU: none: " + gpu.missing)
             << ".\n";
 }
 

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/commands/commands.hpp"
@@ -126,9 +127,23 @@ void print_pass(const PassRun& pass, const AttentionProblem& problem, Machine ma
   for (const simt::Finding& finding : pass.report.findings) std::cout << finding.text();
 }
 
+/// "N_q 128, N_k 128, d 64, heads 4 to 2, fp16, causal top-left".
+std::string describe(const AttentionProblem& problem) {
+  const flashbook_problem& p = problem.fields();
+  std::ostringstream out;
+  out << "N_q " << p.n_q << ", N_k " << p.n_k << ", d " << p.d;
+  if (p.d_v != p.d) out << ", d_v " << p.d_v;
+  if (p.batch > 1) out << ", batch " << p.batch;
+  if (p.heads_q > 1) out << ", heads " << p.heads_q;
+  if (p.heads_kv != p.heads_q) out << " to " << p.heads_kv;
+  out << ", " << name(problem.dtype());
+  if (p.causal) out << ", causal " << name(problem.alignment());
+  return out.str();
+}
+
 void print_run(const KernelRun& run, const ProblemSpec& spec, Machine machine) {
   std::cout << (machine == Machine::cpu ? "On the emulator: " : "On " + find_gpu().name + ": ")
-            << format_problem(spec) << "\n\n";
+            << describe(spec.problem) << "\n\n";
   print_judgement(run.judgement);
   for (const PassRun& pass : run.passes) print_pass(pass, spec.problem, machine);
 }

@@ -67,8 +67,10 @@ TEST_CASE("every rung passes the cases of the suite that it takes, gradients inc
 }
 
 TEST_CASE("no order of warps changes that: 20 of them") {
-  std::vector<Case> cases = matching_cases("sanitize/tails/*");
-  for (const Case& each : matching_cases("sanitize/grouped/*")) cases.push_back(each);
+  std::vector<Case> cases;
+  for (const char* name :
+       {"sanitize/tails/bf16", "sanitize/grouped/fp16", "sanitize/odd-channels/fp32"})
+    for (const Case& each : matching_cases(name)) cases.push_back(each);
   for (unsigned seed = 1; seed <= 20; ++seed) verify_rungs(cases, seed);
 }
 

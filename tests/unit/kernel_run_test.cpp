@@ -1,0 +1,91 @@
+// `run` must fail on what is wrong: a wrong element, a finding, a launch that does not start.
+#include "walkthrough/kernel_run.hpp"
+
+#include <doctest/doctest.h>
+
+#include "cuda/isa/isa.cuh"
+
+namespace flashbook {
+namespace emulated {
+
+/// All threads of a block write one word of shared memory, and nothing orders them.
+struct Smem {
+  Tile<int, 1, 32> x;
+};
+FLASHBOOK_KERNEL(64) racing(int) {
+  shared_memory<Smem>().x(0, threadIdx.x % 32) = 1;
+}
+
+}  // namespace emulated
+
+namespace {
+
+LaunchStatus right(const flashbook_problem& problem, const ForwardTensors& tensors, void* workspace,
+                   void* stream) {
+  return emulated::one_pass_forward.launch(problem, tensors, workspace, stream);
+}
+
+using Launch = decltype(&right);
+
+KernelRun run_with(Launch launch) {
+  ForwardKernel kernel = emulated::one_pass_forward;
+  kernel.launch = launch;
+  const KernelPair pair = {"one_pass", &kernel, nullptr};
+  return run_kernel({pair, true, false}, conformance::parse_problem("nq=20 d=16"), {});
+}
+
+TEST_CASE("a right kernel passes, and is counted") {
+  const KernelRun run = run_with(right);
+  CHECK_FALSE(run.failed());
+  CHECK(run.passes[0].report.total().global_load.cost > 0);
+}
+
+TEST_CASE("one wrong element fails") {
+  const KernelRun run = run_with([](const flashbook_problem& problem, const ForwardTensors& tensors,
+                                    void* workspace, void* stream) {
+    LaunchStatus status = right(problem, tensors, workspace, stream);
+    static_cast<float*>(tensors.o)[7] += 1;
+    return status;
+  });
+  CHECK(run.failed());
+  REQUIRE_FALSE(run.judgement.faults.empty());
+  CHECK(run.judgement.faults[0].find("O fails gate 1: element [0, 0, 0, 7]") == 0);
+}
+
+TEST_CASE("an element that is not written, and one beside the tensor, fail") {
+  const KernelRun nothing = run_with(
+      [](const flashbook_problem&, const ForwardTensors&, void*, void*) { return LaunchStatus{}; });
+  CHECK(nothing.failed());
+  const KernelRun beside =
+      run_with([](const flashbook_problem& problem, const ForwardTensors& tensors, void* workspace,
+                  void* stream) {
+        LaunchStatus status = right(problem, tensors, workspace, stream);
+        tensors.lse[-1] = 0;
+        return status;
+      });
+  CHECK(beside.failed());
+  CHECK(beside.passes[0].error == "memory next to LSE was written to");
+}
+
+TEST_CASE("a finding fails, though every result is right") {
+  const KernelRun run = run_with([](const flashbook_problem& problem, const ForwardTensors& tensors,
+                                    void* workspace, void* stream) {
+    emulated::launch({"racing", {1}, {64}, sizeof(emulated::Smem)}, stream, emulated::racing, 0);
+    return right(problem, tensors, workspace, stream);
+  });
+  CHECK(run.judgement.faults.empty());
+  CHECK(run.failed());
+  REQUIRE(run.passes[0].report.findings.size() == 1);
+  CHECK(run.passes[0].report.findings[0].category == simt::Category::race);
+}
+
+TEST_CASE("a launch that does not start is said") {
+  const KernelRun run = run_with([](const flashbook_problem&, const ForwardTensors&, void*, void*) {
+    return LaunchStatus{"kernel x: too large"};
+  });
+  CHECK(run.failed());
+  CHECK(run.passes[0].error == "kernel x: too large");
+}
+
+}  // namespace
+}  // namespace flashbook

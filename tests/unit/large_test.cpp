@@ -1,0 +1,73 @@
+// The judge of large problems: right results pass, and each kind of wrong one fails.
+#include "tests/conformance/large.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/io/implementations.hpp"
+
+namespace flashbook {
+namespace {
+
+using namespace conformance;
+
+/// io.fa2 on a problem of just more than most_pairs, in both passes.
+struct LargeRun {
+  explicit LargeRun(const std::string& words)
+      : spec(parse_problem(words)), data(spec, 3), results(spec.problem) {
+    const io::Blocked fa2("io.fa2");
+    fa2.forward(spec.problem, data.inputs(), results.outputs());
+    fa2.backward(spec.problem, data.inputs(), results.outputs(), data.cotangents(),
+                 results.gradients());
+  }
+
+  Judgement judged() const {
+    return judge_run(spec, 3, data, results, io::Blocked("io.fa2").properties(), true, true);
+  }
+  /// Every element of an output, `factor` times what it was.
+  void scale(void* output, Index elements, double factor) {
+    with_element_type(spec.problem.dtype(), [&](auto element) {
+      auto* x = static_cast<decltype(element)*>(output);
+      for (Index i = 0; i < elements; ++i)
+        x[i] =
+            static_cast<decltype(element)>(static_cast<float>(x[i]) * static_cast<float>(factor));
+    });
+  }
+
+  ProblemSpec spec;
+  Data data;
+  Results results;
+};
+
+void check_passes(const LargeRun& run) {
+  const flashbook_problem& p = run.spec.problem.fields();
+  CHECK(p.batch * p.heads_q * p.n_q * p.n_k > most_pairs);
+  const Judgement right = run.judged();
+  for (const std::string& fault : right.faults) FAIL_CHECK(fault);
+  CHECK(right.outputs.size() == 5);
+  CHECK(right.sampled.find("16 keys") != std::string::npos);
+}
+
+TEST_CASE("a sample of rows and keys: right results pass") {
+  check_passes(LargeRun("b=2 hq=4 hkv=2 nq=700 nk=800 d=16 dlse dtype=fp32"));
+  check_passes(LargeRun("hq=2 nq=1200 nk=1900 d=16 causal align=top-left layout=bhnd dtype=bf16"));
+}
+
+TEST_CASE("each output that is wrong fails; what the backward pass read must be right, too") {
+  LargeRun run("nq=2100 nk=2048 d=16 causal dtype=fp16");  // the first rows see nothing
+  check_passes(run);
+  const Gradients gradients = run.results.gradients();
+  const Outputs outputs = run.results.outputs();
+  for (void* output : {outputs.o, gradients.q, gradients.k, gradients.v}) {
+    const bool is_of_keys = output == gradients.k || output == gradients.v;
+    const Index elements = (is_of_keys ? 2048 : 2100) * 16;
+    run.scale(output, elements, 1.0625);
+    CHECK_FALSE(run.judged().faults.empty());
+    run.scale(output, elements, 1 / 1.0625);
+  }
+  auto* lse = static_cast<float*>(outputs.lse);
+  for (Index i = 0; i < 2100; ++i) lse[i] += 0.125f;
+  CHECK_FALSE(judge_run(run.spec, 3, run.data, run.results, {}, false, true).faults.empty());
+}
+
+}  // namespace
+}  // namespace flashbook
