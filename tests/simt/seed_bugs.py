@@ -22,7 +22,7 @@ KERNELS = {
     "block_sum": (HERE, "block_sum", "run_block_sum({}::add_up, options)"),
     "pipeline": (HERE, "pipeline", "run_pipeline({}::reverse, options)"),
     "tensor_core": (os.path.join(CUDA, "forward"), "tensor_core",
-                    "run_forward({0}::forward<half, 64>, sizeof({0}::Smem<half, 64>), {0}::B_r, options, 100, 150)"),
+                    "run_forward<half>({}::launch_all<half, 64>, options, 100, 150)"),
     "standard": (os.path.join(CUDA, "backward"), "standard_gradients",
                  "run_backward(standard_backward, {}::launch_all<float>, options)"),
     "three_kernel": (os.path.join(CUDA, "backward"), "three_kernel",
@@ -116,7 +116,7 @@ BUGS = [
     # Launches.
     ("shared_memory_too_small", "pipeline", "invalid", "shared_memory<Smem>()", "Tile<float, stages, 32> buffer;",
      "Tile<float, stages, 64> buffer;"),
-    # The same kinds in a forward rung.
+    # The same kinds in rungs of the ladders.
     ("rung_without_barrier_after_loads", "tensor_core", "race", "ldmatrix_x4(b, K.at",
      "sync_threads();  // Q, K and V", "//"),
     ("rung_without_barrier_before_loads", "tensor_core", "race", "ldmatrix_x4_trans(b, V.at",
@@ -130,7 +130,6 @@ BUGS = [
      "first_key + i / 2 * 8 + lane() / 8 * 2"),
     ("rung_without_padding", "tensor_core", "conflicts", "ldmatrix_x4(b, K.at", "Tile<T, 64, D + 8>",
      "Tile<T, 64, D>"),
-    # The same kinds in the backward rungs.
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,
