@@ -158,13 +158,19 @@ forward(const ForwardParameters<T> p) {
   }
 }
 
+template <class T, int D>
+LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
+                        void* stream) {
+  const ForwardParameters<T> p = forward_parameters<T>(problem, tensors);
+  return launch_blocks("tensor_core",
+                       head_tiles(p.sizes.n_q(), B_r, p.sizes.heads_q, p.sizes.batch), threads,
+                       sizeof(Smem<T, D>), stream, forward<T, D>, p);
+}
+
 inline LaunchStatus launch_tensor_core(const flashbook_problem& problem,
                                        const ForwardTensors& tensors, void*, void* stream) {
   return with_16_bit_type(problem, [&]<class T, int D>() {
-    const ForwardParameters<T> p = forward_parameters<T>(problem, tensors);
-    return launch_blocks("tensor_core",
-                         head_tiles(p.sizes.n_q(), B_r, p.sizes.heads_q, p.sizes.batch), threads,
-                         sizeof(Smem<T, D>), stream, forward<T, D>, p);
+    return launch_all<T, D>(problem, tensors, nullptr, stream);
   });
 }
 

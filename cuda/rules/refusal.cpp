@@ -1,9 +1,23 @@
 #include "cuda/rules/refusal.hpp"
 
+#include <cstdint>
+
 namespace flashbook {
 namespace {
 
-constexpr std::int64_t most_channels = 256, most_tokens = (1 << 30) - 1;
+// Blocks of a grid, none without a row of its own, are at most 2^31 - 1: CUDA C++ Programming
+// Guide, "Compute Capabilities".
+constexpr std::int64_t most_rows = INT32_MAX;
+
+/// Rows of all heads, at least one a head; the largest number if they are too many to count.
+std::int64_t rows(std::int64_t batch, std::int64_t heads, std::int64_t n) {
+  if (n == 0) n = 1;
+  const double rounded =
+      static_cast<double>(batch) * static_cast<double>(heads) * static_cast<double>(n);
+  return rounded < 0x1p62 ? batch * heads * n : INT64_MAX;
+}
+
+constexpr std::int64_t most_channels = 256, most_tokens = 1 << 29;
 
 std::string too_large(const char* name, std::int64_t value, std::int64_t most) {
   if (value <= most) return {};
@@ -33,6 +47,8 @@ std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
        {dtype_refusal(p.dtype, only_16_bit), too_large("d", p.d, most_channels),
         too_large("d_v", p.d_v, most_channels), too_large("n_q", p.n_q, most_tokens),
         too_large("n_k", p.n_k, most_tokens),
+        too_large("batch * heads_q * n_q", rows(p.batch, p.heads_q, p.n_q), most_rows),
+        too_large("batch * heads_kv * n_k", rows(p.batch, p.heads_kv, p.n_k), most_rows),
         not_taken(p.packed, "cu_seqlens", "pass a dense batch"),
         not_taken(has_window, "window_left, window_right", "leave both sides unbounded"),
         not_taken(p.softcap > 0, "softcap", "pass 0"),

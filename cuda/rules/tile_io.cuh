@@ -27,7 +27,7 @@ template <int threads, int columns, class T, int rows, int width, class Swizzle,
 FLASHBOOK_DEVICE void load_chunks(Tile<T, rows, width, Swizzle>& tile, const Matrix<const T>& from,
                                   int first, const Valid& valid) {
   constexpr int chunk = 16 / sizeof(T), per_row = columns / chunk;
-#pragma unroll
+#pragma unroll 4
   for (int e = threadIdx.x; e < rows * per_row; e += threads) {
     const int i = e / per_row, c = e % per_row * chunk;
     uint4 x = {0, 0, 0, 0};

@@ -14,9 +14,9 @@ struct Range {
   FLASHBOOK_HOST_DEVICE constexpr bool holds(int i) const { return begin <= i && i < end; }
 };
 
-/// Sizes of a problem and its window are at most this, so that sums of two fit an int. A side of
+/// Sizes of a problem and its window are at most this, so that sums of three fit an int. A side of
 /// the window that is larger hides nothing and counts as this.
-constexpr int most_tokens = (1 << 30) - 1;
+constexpr int most_tokens = 1 << 29;
 
 /// Tiles of `of` rows or keys that hold n.
 FLASHBOOK_HOST_DEVICE constexpr int tiles(int n, int of) {

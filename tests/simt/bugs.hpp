@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simt/backward_runs.hpp"
+#include "tests/simt/rung_runs.hpp"
 
 namespace flashbook::emulated {
 
