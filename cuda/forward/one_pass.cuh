@@ -2,10 +2,9 @@
 // tile, so O, m and l stay in registers until they are done. FlashAttention-2's loop order
 // (FlashAttention-2, section 3.1), without tensor cores.
 //
-// Against fa1: O is written once instead of read and written for every tile of keys, and there are
-// N_q / B_r blocks a head instead of one. Predicted: as many times faster as blocks of fa1 leave
-// multiprocessors idle, up to 132 / (batch * heads) on an H200; about 1.3 times where they leave
-// none idle, for O's traffic.
+// Predicted against fa1 (standard's case, 64 heads): 6 times faster, for there are N_q / B_r = 128
+// blocks a head instead of one, and O is written once. That is 1.2 times as fast as standard: the 2
+// ms of S and P are gone, the 8 ms of products stay.
 #pragma once
 
 #include "cuda/forward/kernels.hpp"
