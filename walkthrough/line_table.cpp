@@ -84,11 +84,16 @@ std::string number(std::uint64_t n) {
   return n == 0 ? "" : n < 10'000'000 ? std::to_string(n) : short_number(static_cast<double>(n));
 }
 
+bool is_wasteful(const Traffic& traffic) {
+  return static_cast<double>(traffic.cost) >= wasteful * static_cast<double>(traffic.ideal) &&
+         traffic.cost > 0;
+}
+
 std::string ratio(const Traffic& traffic) {
   if (traffic.instructions == 0) return "";
   const double times = static_cast<double>(traffic.cost) /
                        static_cast<double>(std::max<std::uint64_t>(traffic.ideal, 1));
-  return fixed(times, 2) + (times >= wasteful ? "!" : " ");
+  return fixed(times, 2) + (is_wasteful(traffic) ? "!" : " ");
 }
 
 std::vector<std::string> cells(const LineCounts& c) {
@@ -117,6 +122,20 @@ std::vector<std::vector<std::string>> narrowed(std::vector<std::vector<std::stri
 
 std::string cut(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + "…";
+}
+
+/// The text of the lines marked '!', where the table has no room for it.
+std::string wasteful_lines(const std::vector<Line>& lines, Sources& sources) {
+  std::string out;
+  for (const Line& line : lines) {
+    const LineCounts& c = line.counts;
+    if (!is_wasteful(sum(c.global_load, c.global_store)) &&
+        !is_wasteful(sum(c.shared_load, c.shared_store)))
+      continue;
+    const std::string place = "! " + simt::text(line.site) + "  ";
+    out += place + cut(sources.text(line.site), columns - place.size()) + "\n";
+  }
+  return out;
 }
 
 json traffic_json(const Traffic& traffic, const char* unit) {
@@ -158,7 +177,7 @@ std::string line_table(const simt::Report& report) {
       line += std::string(width + 2 - line.size(), ' ') + cut(source[i], columns - width - 2);
     out += line + "\n";
   }
-  return out;
+  return fits ? out : out + wasteful_lines(lines, sources);
 }
 
 json counts_json(const LineCounts& c) {

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
+#include "cuda/api/device_memory.hpp"
 #include "cuda/isa/isa.cuh"
 
 namespace flashbook {
@@ -85,6 +88,25 @@ TEST_CASE("a launch that does not start is said") {
   });
   CHECK(run.failed());
   CHECK(run.passes[0].error == "kernel x: too large");
+}
+
+TEST_CASE("copied back is what changed on the device, and nothing else") {
+  float host[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  EmulatedDevice device({});
+  // Elements 1, 3 and 5, backwards: [1, 3, 1, 1] with a token stride of -2, from element 5.
+  const Span span = span_of({8, -2, 1}, 1, 3, 1, 1);
+  CHECK(span.first == -4);
+  CHECK(span.size == 5);
+  const DeviceTensor tensor(device, "X", host + 5, span, sizeof(float));
+  auto* x = static_cast<float*>(tensor.data());
+  CHECK(x[0] == 5);
+  CHECK(x[-4] == 1);
+  x[-2] = 30;
+  host[2] = 20;  // another tensor's, between ours: written since
+  tensor.copy_back(host + 5);
+  CHECK(std::vector<float>(host, host + 8) == std::vector<float>{0, 1, 20, 30, 4, 5, 6, 7});
+  x[1] = 0;
+  CHECK_THROWS_WITH(tensor.copy_back(host + 5), "memory next to X was written to");
 }
 
 }  // namespace

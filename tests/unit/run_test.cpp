@@ -59,6 +59,15 @@ TEST_CASE("run: errors, the table by line with its source, and that nothing was 
   }
 }
 
+TEST_CASE("run: a wide table names its wasteful lines below it") {
+  const Run run = Scratch().flashbook("run tensor_core --n 33 --d 32");
+  CHECK(run.status == 0);
+  CHECK(widest_line(run.out) <= 80);
+  const bool has_waste =
+      run.out.find("!\n") != std::string::npos || run.out.find("! ") != std::string::npos;
+  CHECK(has_waste == (run.out.find("\n! tensor_core.cuh:") != std::string::npos));
+}
+
 TEST_CASE("run --json: lines add up to the totals, and name their source") {
   const Json run = answer("run tensor_core --nq 40 --nk 50 --d 32 --dtype bf16");
   CHECK(run["passed"] == true);
