@@ -14,8 +14,9 @@ struct Case {
   ProblemSpec spec;
 };
 
-/// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults),
-/// fuzz.
+/// Every case. General kinds: size, data, option, pair, degenerate, nan, fuzz (what the fuzzer
+/// found). Kinds of fault, which docs/faults.md lists: empty, align, window, members, heads, tail,
+/// dims, strides, logits, scale, softcap, sinks, split, zero, bias, alibi, large.
 const std::vector<Case>& all_cases();
 
 /// The cases whose name matches a shell pattern, such as "pair/*sinks*/bf16"; may be none.
