@@ -76,7 +76,7 @@ void add_strides(Builder& builder) {
   for (const Named& fault : faults) builder.add("strides", fault, gated);
 }
 
-/// Few and large: counts beyond 16 bits. Slow, and the first to leave out.
+/// Few and large: counts beyond 16 bits. So slow on an emulator that they run by name alone.
 void add_large(Builder& builder) {
   const Named faults[] = {
       // A grid's second and third dimension end at 65,535.
