@@ -9,9 +9,9 @@ namespace flashbook::conformance {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     Builder builder;
-    for (const auto add :
-         {add_sizes, add_data, add_options, add_degenerate, add_nan, add_empty_rows, add_masks,
-          add_members, add_heads, add_tails, add_strides, add_numbers, add_added, add_fuzzed})
+    for (const auto add : {add_sizes, add_data, add_options, add_degenerate, add_nan,
+                           add_empty_rows, add_masks, add_members, add_heads, add_tails,
+                           add_strides, add_numbers, add_added, add_fuzzed, add_sanitize})
       add(builder);
     return std::move(builder.cases);
   }();

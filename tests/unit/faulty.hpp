@@ -107,7 +107,7 @@ inline double lse_of(const Call& call, Index batch, Index head, Index query) {
 }
 
 /// The oracle's outputs for another problem on the same tensors, such as a wrong mask.
-inline Faulty::Fault as_if(std::function<void(flashbook_problem&)> edit) {
+inline Faulty::Fault as_if(const std::function<void(flashbook_problem&)>& edit) {
   return [edit](const Call& call) {
     flashbook_problem wrong = call.problem.fields();
     edit(wrong);

@@ -22,14 +22,14 @@ std::vector<PlantedFault> faults_of_value();
 
 /// A fault of the calls that `is_hit` holds for.
 template <class Hit>
-Faulty::Fault where(Hit is_hit, Faulty::Fault fault) {
+Faulty::Fault where(Hit is_hit, const Faulty::Fault& fault) {
   return [=](const Call& call) {
     if (is_hit(call.problem.fields())) fault(call);
   };
 }
 
 /// Refuses to run, as a kernel does that trips over its own check, a deadlock's time-out, a trap.
-inline Faulty::Fault stops(std::function<bool(const Call&)> is_hit) {
+inline Faulty::Fault stops(const std::function<bool(const Call&)>& is_hit) {
   return [=](const Call& call) {
     if (is_hit(call)) throw std::runtime_error("it stopped");
   };

@@ -49,6 +49,7 @@ void add_data(Builder& builder);
 void add_options(Builder& builder);
 void add_degenerate(Builder& builder);
 void add_fuzzed(Builder& builder);
+void add_sanitize(Builder& builder);
 void add_nan(Builder& builder);
 void add_empty_rows(Builder& builder);
 void add_masks(Builder& builder);

@@ -158,4 +158,21 @@ void add_fuzzed(Builder& builder) {
   for (const Named& problem : found) builder.add("fuzz", problem, gated);
 }
 
+/// Few and small, for tools that slow a kernel a hundredfold: compute-sanitizer, and the emulator
+/// in many orders of warps. Tails of rows, keys and channels, every head dimension that kernels are
+/// compiled for, rows that no vector of 16 bytes fits.
+void add_sanitize(Builder& builder) {
+  const Named problems[] = {
+      {"tails", "hq=2 nq=70 nk=83 d=64 causal"},
+      {"top-left", "nq=83 nk=70 d=64 causal align=top-left"},
+      {"grouped", "b=2 hq=4 hkv=2 nq=33 nk=65 d=32 dlse"},
+      {"odd-channels", "nq=21 nk=35 d=27 dv=43"},
+      {"d128", "nq=17 nk=66 d=128 causal"},
+      {"d256", "nq=18 nk=33 d=256"},
+      {"one", "nq=1 nk=1 d=64"},
+      {"padded", "hq=2 nq=19 nk=20 d=40 layout=bhnd strides_k=2000,41,1000 strides_o=2000,43,1000"},
+  };
+  for (const Named& problem : problems) builder.add("sanitize", problem, gated);
+}
+
 }  // namespace flashbook::conformance

@@ -23,13 +23,14 @@ void add_window_sides(Builder& builder) {
     const std::string s = text(side), twice = text(2 * side);
     const Named forms[] = {{"left", s + ",0"},
                            {"right", "0," + s},
-                           {"both", s + ',' + s},
+                           {"both", (s + ',').append(s)},
                            {"left-unbounded-right", s + ",inf"},
                            {"right-only", "inf," + s},
-                           {"behind", twice + ",-" + s},
-                           {"ahead", '-' + s + ',' + twice}};
+                           {"behind", (twice + ",-").append(s)},
+                           {"ahead", ('-' + s + ',').append(twice)}};
     for (const Named& form : forms)
-      builder.add_point("window", {form.name + '-' + s, "d=16 nq=100 nk=130 window=" + form.words});
+      builder.add_point("window",
+                        {(form.name + '-').append(s), "d=16 nq=100 nk=130 window=" + form.words});
   }
 }
 
