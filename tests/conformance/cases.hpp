@@ -14,11 +14,13 @@ struct Case {
   ProblemSpec spec;
 };
 
-/// Every case. Kinds: size, data, option, pair, nan, empty, degenerate, field (reported faults),
-/// fuzz, sanitize (few and small, for slow tools).
+/// Every case but the large. General kinds: size, data, option, pair, degenerate, nan, fuzz and
+/// sanitize (few and small, for slow tools). Kinds of fault, which docs/faults.md lists: empty,
+/// align, window, members, heads, tail, dims, strides, logits, scale, softcap, sinks, split, zero,
+/// bias, alibi; and large, found by name alone.
 const std::vector<Case>& all_cases();
 
-/// The cases whose name matches a shell pattern, such as "pair/*sinks*/bf16"; may be none.
+/// Those whose name matches a shell pattern, such as "pair/*sinks*/bf16" or "large/*"; may be none.
 std::vector<Case> matching_cases(std::string_view glob);
 
 }  // namespace flashbook::conformance

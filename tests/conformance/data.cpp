@@ -87,6 +87,13 @@ Seen find_seen(const AttentionProblem& problem) {
   return seen;
 }
 
+/// The lowest finite number of a type.
+double lowest(std::int32_t dtype) {
+  return with_element_type(static_cast<DType>(dtype), [](auto element) {
+    return static_cast<double>(std::numeric_limits<decltype(element)>::lowest());
+  });
+}
+
 /// Where an element of Q, K, V or dO stands.
 struct Place {
   Index batch, token, head, channel;
@@ -148,7 +155,12 @@ class Source {
   double grad_lse(std::uint64_t index) const { return cotangent(stream_dlse, index); }
   double sink(std::uint64_t head) const { return normal(seed_, stream_sinks, head); }
 
-  double bias(std::uint64_t index, Index query) const {
+  /// At a place of the bias's own shape: 0 along an axis it is broadcast along.
+  double bias(std::uint64_t index, Index batch, Index query, Index key) const {
+    const Index third = (p_.n_k + 2) / 3;
+    if (recipe_.bias == BiasValues::padded)
+      return key < p_.n_k - third * (batch + 1) ? 0 : -std::numeric_limits<double>::infinity();
+    if (recipe_.bias == BiasValues::lowest) return key < third ? lowest(p_.dtype) : 0;
     const double x = normal(seed_, stream_bias, index);
     if (recipe_.bias == BiasValues::minus_1e4) return x - 1e4;
     if (recipe_.bias == BiasValues::hidden &&
@@ -245,8 +257,9 @@ void fill_bias(Storage& bias, const AttentionProblem& problem, const Source& sou
   for_each_visible(problem, [&](const Member& m, Index i, Index j) {
     for (Index head = 0; head < n[1]; ++head) {
       const Index query = n[2] == 1 ? 0 : m.first_q + i, key = n[3] == 1 ? 0 : m.first_k + j;
-      const Index index = (((n[0] == 1 ? 0 : m.batch) * n[1] + head) * n[2] + query) * n[3] + key;
-      bias.set(index, source.bias(static_cast<std::uint64_t>(index), n[2] == 1 ? 0 : query));
+      const Index batch = n[0] == 1 ? 0 : m.batch;
+      const Index index = ((batch * n[1] + head) * n[2] + query) * n[3] + key;
+      bias.set(index, source.bias(static_cast<std::uint64_t>(index), batch, query, key));
     }
   });
 }

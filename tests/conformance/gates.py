@@ -192,13 +192,13 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     p = r.P * (u + e) * more + eta * one                          # error of the backward's P, rounded
     tol["D"] = (ado * (tol["O"] + g_dv * (r.P @ aV))).sum(-1, keepdims=True)
     if materialised:                                              # Δ = Σ P∘dP of rounded P and dP
-        tol["D"] = tol["D"] + u * (r.P * abs(r.dP)).sum(-1, keepdims=True)
+        tol["D"] = tol["D"] + (r.P * (u * abs(r.dP) + eta)).sum(-1, keepdims=True)
     if c.dlse is not None:
         tol["D"] = tol["D"] + 2 * UPS * (abs(r.delta) + abs(c.dlse))
 
-    eta_S = eta * max(1.0, 1 / sc) if sc > 0 else eta             # a kernel may hold scale·dS
+    eta_S = eta * max(1.0, 1 / sc) if sc > 0 and not materialised else eta      # a kernel may hold scale·dS
     diff = abs(r.dP - r.D)
-    e_diff = g_dv * (ado @ T(aV)) + (2 * UPS + w) * (abs(r.dP) + abs(r.D)) + tol["D"]
+    e_diff = g_dv * (ado @ T(aV)) + (2 * UPS + w) * (abs(r.dP) + abs(r.D)) + tol["D"] + (eta if materialised else 0)
     b = p * diff + (r.P * (1 + u + e) + eta) * e_diff + u * abs(r.dS) + eta_S * one
     b = c.visible(b * more)                                       # error of dS
     if c.bias is not None:
@@ -207,7 +207,9 @@ def gate1(c, r, t, eps_exp=EXP2, eps_tanh=TANH, materialised=False):
     if c.softcap is not None:
         e_t = e_c / c.softcap                                     # error of tanh
         b = b * r.h + abs(r.dS) * (2 * abs(r.c / c.softcap) * e_t + e_t**2 + 4 * UPS + w) + eta * one
-    b = b * (1 + 2 * w) + 2 * w * abs(r.dX)                       # materialised: scale·dS rounded and stored
+    b = b * (1 + 2 * w) + 2 * w * abs(r.dX)
+    if materialised and sc > 0:                                   # scale·dS rounded and stored, besides dS
+        b = b + eta / sc * one
     tol["dQ"] = sc * ((b + g_k * abs(r.dX)) @ aK) + u * more * abs(r.dQ) + eta
     tol["dK"] = c.over_group(sc * (T(b + g_q * abs(r.dX)) @ aq)) + u * more * abs(r.dK) + eta
     tol["dV"] = c.over_group(T(p + g_q * r.P) @ ado) + u * more * abs(r.dV) + eta

@@ -21,7 +21,7 @@ constexpr std::string_view value_names[] = {
     "flat-constant",  "repeated",       "q-is-k",           "q-is-k-is-v", "sharp", "logits-1e4",
     "logits-std-1e2", "logits-std-1e3", "logits-minus-100", "logits-1e10"};
 constexpr std::string_view cotangent_names[] = {"normal", "ones", "zero"};
-constexpr std::string_view bias_names[] = {"normal", "minus-1e4", "hidden"};
+constexpr std::string_view bias_names[] = {"normal", "minus-1e4", "hidden", "padded", "lowest"};
 constexpr std::string_view plant_names[] = {"none",   "nan-q",    "nan-k", "nan-v",
                                             "nan-do", "nan-bias", "inf-k", "inf-v"};
 constexpr std::string_view dtype_names[] = {"fp16", "bf16", "fp32", "fp64"};

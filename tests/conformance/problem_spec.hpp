@@ -37,6 +37,8 @@ enum class BiasValues {
   normal,
   minus_1e4,  ///< −1e4 + N(0,1): an ordinary row, though every logit is far below zero
   hidden,     ///< N(0,1), one entry in five −∞, and all entries of query 1
+  padded,  ///< a padding mask, 0 or −∞: each batch entry has ⌈N_k/3⌉ keys fewer, the third none
+  lowest,  ///< 0, but for the first third of the keys, which have the type's lowest finite number
 };
 
 /// One element that is not a number, in the first head, two thirds down the tokens.

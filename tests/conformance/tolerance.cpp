@@ -92,20 +92,22 @@ Rows tolerance_of_D(const HeadTerms& t, const Arithmetic& a, const Matrix<double
   const double gamma_v = a.gamma(static_cast<double>(t.d_v()));
   const Matrix<double> sums = gamma_v * t.over_keys(t.P, t.V.cwiseAbs());
   Rows tol = t.dO.cwiseAbs().cwiseProduct(tol_O + sums).rowwise().sum().array();
-  if (a.materialised) tol += a.u * (t.P * t.dP.abs()).rowwise().sum();
+  if (a.materialised) tol += (t.P * (a.u * t.dP.abs() + a.eta)).rowwise().sum();
   if (t.has_dlse) tol += 2 * a.upsilon * (t.delta.abs() + t.dlse.abs());
   return tol;
 }
 
-/// b, error of dS; p is the error of the backward's rounded P. A kernel may hold scale·dS, which
-/// underflows earlier.
+/// b, error of dS; p is the error of the backward's rounded P. A kernel may hold scale·dS in place
+/// of dS, which underflows earlier; the materialised path holds both, and dP.
 Pairs error_of_dS(const HeadTerms& t, const Arithmetic& a, const Pairs& e, const Pairs& p,
                   const Rows& tol_D) {
   const double scale = std::abs(t.scale), gamma_v = a.gamma(static_cast<double>(t.d_v()));
-  const double eta_S = scale > 0 ? a.eta * std::max(1.0, 1 / scale) : a.eta;
+  const bool may_hold_scaled = scale > 0 && !a.materialised;
+  const double eta_S = may_hold_scaled ? a.eta * std::max(1.0, 1 / scale) : a.eta;
   Pairs e_delta = gamma_v * (t.dO.cwiseAbs() * t.V.cwiseAbs().transpose()).array() +
                   (2 * a.upsilon + a.w()) * (t.dP.abs().colwise() + t.D.abs());
   e_delta.colwise() += tol_D;
+  if (a.materialised) e_delta += a.eta;
   return t.visible((1 + 4 * a.u) *
                    (p * (t.dP.colwise() - t.D).abs() + (t.P * (1 + a.u + e) + a.eta) * e_delta +
                     a.u * t.dS.abs() + eta_S));
@@ -119,7 +121,9 @@ Pairs error_of_dx(const HeadTerms& t, const Arithmetic& a, const Pairs& b, const
     b_x = b * t.h + a.eta * t.seen +
           t.dS.abs() * (2 * (t.c / t.cap).abs() * e_t + e_t.square() + 4 * a.upsilon + a.w());
   }
-  return t.visible(b_x * (1 + 2 * a.w()) + 2 * a.w() * t.dX.abs());
+  b_x = b_x * (1 + 2 * a.w()) + 2 * a.w() * t.dX.abs();
+  if (a.materialised && t.scale != 0) b_x += a.eta / std::abs(t.scale);  // scale·dS, stored
+  return t.visible(b_x);
 }
 
 }  // namespace

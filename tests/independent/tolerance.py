@@ -141,7 +141,9 @@ def worst_case(chain, arithmetic, rounding=True):
     if ch.cap:
         e_t = e_c / ch.cap + a.eps_tanh
         e_dx = e_ds * ch.h + (ch.ds.abs() + e_ds) * (2 * ch.t.abs() * e_t + e_t**2 + 4 * v + w)
-    e_dx = (e_dx * (1 + 4 * u) + u * ch.dx.abs() + eta * max(1.0, 1 / abs(ch.scale) if ch.scale else 1.0)) * ch.seen
+    scaled = 1 / abs(ch.scale) if ch.scale else 0.0  # a kernel may store dS, or scale·dS; materialised: both
+    underflow = eta * (1 + scaled if a.materialised else max(1.0, scaled))
+    e_dx = (e_dx * (1 + 4 * u) + u * ch.dx.abs() + underflow) * ch.seen
     group = ch.q.shape[1] // ch.problem.k.shape[2]
 
     def done(sum_bound, exact):                     # the output itself is rounded once

@@ -66,23 +66,48 @@ void change(const AttentionProblem& problem, void* data, const flashbook_strides
   });
 }
 
-inline Faulty::Fault scaled(Output output, double factor) {
+/// f(call, value, batch, token, head, channel) → new value, over O, dQ, dK or dV as it is written.
+template <class F>
+Faulty::Fault changed(Output output, F f) {
   return [=](const Call& call) {
+    if (conformance::is_gradient(output) != (call.gradients != nullptr)) return;
     const auto& p = call.problem.fields();
-    const auto times = [&](void* data, const flashbook_strides& strides) {
+    const auto apply = [&](void* data, const flashbook_strides& strides) {
       change(call.problem, data, strides, conformance::shape(call.problem, output),
-             [&](double x, auto...) { return x * factor; });
+             [&](double x, auto... at) { return f(call, x, at...); });
     };
-    if (output == Output::O && !call.gradients) times(call.outputs.o, p.o);
-    if (!call.gradients) return;
-    if (output == Output::dQ) times(call.gradients->q, p.grad_q);
-    if (output == Output::dK) times(call.gradients->k, p.grad_k);
-    if (output == Output::dV) times(call.gradients->v, p.grad_v);
+    if (output == Output::O) apply(call.outputs.o, p.o);
+    if (output == Output::dQ) apply(call.gradients->q, p.grad_q);
+    if (output == Output::dK) apply(call.gradients->k, p.grad_k);
+    if (output == Output::dV) apply(call.gradients->v, p.grad_v);
   };
 }
 
+inline Faulty::Fault scaled(Output output, double factor) {
+  return changed(output, [=](const Call&, double x, auto...) { return x * factor; });
+}
+
+/// f(call, value, batch, head, query) → new value, over the LSE (not in fp64).
+template <class F>
+Faulty::Fault changed_lse(F f) {
+  return [f](const Call& call) {
+    if (call.gradients) return;
+    auto* lse = static_cast<float*>(call.outputs.lse);
+    const auto& p = call.problem.fields();
+    for (Index b = 0; b < p.batch; ++b)
+      for (Index h = 0; h < p.heads_q; ++h)
+        for (Index i = 0; i < p.n_q; ++i, ++lse) *lse = static_cast<float>(f(call, *lse, b, h, i));
+  };
+}
+
+/// LSE of a row as the oracle wrote it (not in fp64).
+inline double lse_of(const Call& call, Index batch, Index head, Index query) {
+  const Index row = (batch * call.problem->heads_q + head) * call.problem->n_q + query;
+  return static_cast<double>(static_cast<const float*>(call.outputs.lse)[row]);
+}
+
 /// The oracle's outputs for another problem on the same tensors, such as a wrong mask.
-inline Faulty::Fault as_if(std::function<void(flashbook_problem&)> edit) {
+inline Faulty::Fault as_if(const std::function<void(flashbook_problem&)>& edit) {
   return [edit](const Call& call) {
     flashbook_problem wrong = call.problem.fields();
     edit(wrong);

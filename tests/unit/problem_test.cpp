@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "cpu_reference/error.hpp"
 #include "tests/conformance/cases.hpp"
+#include "tests/conformance/data.hpp"
 #include "tests/conformance/problem_spec.hpp"
 
 namespace {
@@ -200,4 +202,21 @@ TEST_CASE("words that make no problem are named") {
   CHECK_SAYS(parse_error("data=odd"), "data is 'odd'", "normal, five-normal");
   CHECK_SAYS(parse_error("hq=3 hkv=2"), "H_q is 3", "multiple");
   CHECK_SAYS(parse_error("cu_q=0,3,2 cu_k=0,1,2 nq=3"), "cu_seqlens_q decreases");
+}
+
+TEST_CASE(
+    "a padding mask leaves each entry a third of the keys fewer; the lowest number hides none") {
+  const auto bias_of = [](const char* recipe) {
+    const ProblemSpec spec = parse_problem(std::string("b=3 nq=2 nk=7 d=4 bias=b,1,1,k ") + recipe);
+    const Data data(spec, 1);
+    const auto* bias = static_cast<const float*>(data.inputs().bias);
+    return std::vector<float>(bias, bias + 3 * 7);
+  };
+  const std::vector<float> padded = bias_of("biasdata=padded"), lowest = bias_of("biasdata=lowest");
+  for (std::size_t b = 0; b < 3; ++b)
+    for (std::size_t j = 0; j < 7; ++j) {
+      const std::size_t keys[] = {4, 1, 0};
+      CHECK(padded[7 * b + j] == (j < keys[b] ? 0 : -std::numeric_limits<float>::infinity()));
+      CHECK(lowest[7 * b + j] == (j < 3 ? std::numeric_limits<float>::lowest() : 0));
+    }
 }

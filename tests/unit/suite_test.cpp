@@ -10,6 +10,7 @@
 
 #include "tests/conformance/data.hpp"
 #include "tests/conformance/support.hpp"
+#include "tests/unit/edited_heads.hpp"
 #include "tests/unit/faulty.hpp"
 #include "tests/unit/smoke_cases.hpp"
 
@@ -57,7 +58,25 @@ TEST_CASE("case names are unique, and a glob finds them") {
   CHECK(matching_cases("nothing").empty());
 }
 
-TEST_CASE("1 % off in Δ, dQ, dK, dV or O is seen in every dtype") {
+namespace {
+
+/// Keys 0 … 63 in O with a factor, as if O had not been rescaled right once, after the first tile;
+/// with_l: the sum of weights, and so LSE, too.
+Faulty::Fault wrong_rescale(double factor, bool with_l) {
+  return EditedHeads([=](const Reading& r) {
+    if (r.backward) return;
+    if (!with_l) {
+      r.head.V.topRows(64) *= factor;
+      return;
+    }
+    r.head.bias = Matrix<double>::Zero(r.member.n_q, r.member.n_k);
+    r.head.bias.leftCols(64).setConstant(std::log(factor));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("1 % off in Δ, dQ, dK, dV, O or one tile's rescale is seen in every dtype") {
   for (const std::string dtype : dtypes) {
     CAPTURE(dtype);
     Exercise exercise({"test", parse_problem("hq=2 nq=200 d=64 dtype=" + dtype)}, 5);
@@ -70,6 +89,12 @@ TEST_CASE("1 % off in Δ, dQ, dK, dV or O is seen in every dtype") {
       CAPTURE(name(output));
       CHECK(status(scaled(output, 1.01)) == Status::failed);
       CHECK(status(scaled(output, 1.0)) == Status::passed);
+    }
+    for (const bool with_l : {false, true}) {
+      CAPTURE(with_l);
+      CHECK(status(wrong_rescale(0.99, with_l)) == Status::failed);
+      CHECK(status(wrong_rescale(1.01, with_l)) == Status::failed);
+      CHECK(status(wrong_rescale(1.0, with_l)) == Status::passed);
     }
   }
 }
@@ -107,12 +132,8 @@ namespace {
 
 /// f(lse) → new LSE.
 template <class F>
-Faulty::Fault changed_lse(F f) {
-  return [f](const Call& call) {
-    if (call.gradients) return;
-    auto* lse = static_cast<float*>(call.outputs.lse);
-    for (Index i = 0; i < call.problem.lse_size(); ++i) lse[i] = f(lse[i]);
-  };
+Faulty::Fault each_lse(F f) {
+  return changed_lse([f](const Call&, float x, auto...) { return f(x); });
 }
 
 }  // namespace
@@ -126,9 +147,8 @@ TEST_CASE("however large the logits: a lone key's V is O, and LSE is as close as
         CAPTURE(problem);
         const bool is_lone = size[0] == 'n', is_ordinary = data == "normal";
         CHECK_FALSE(fails([](const Call&) {}, problem));
-        CHECK(fails(changed_lse([](float x) { return 1.01f * x; }), problem));
-        if (data != "logits-1e10")
-          CHECK(fails(changed_lse([](float x) { return x + 1; }), problem));
+        CHECK(fails(each_lse([](float x) { return 1.01f * x; }), problem));
+        if (data != "logits-1e10") CHECK(fails(each_lse([](float x) { return x + 1; }), problem));
         if (is_lone || is_ordinary) {
           CHECK(fails(scaled(Output::O, 0), problem));
           CHECK(fails(scaled(Output::O, 1.03), problem));
@@ -137,13 +157,20 @@ TEST_CASE("however large the logits: a lone key's V is O, and LSE is as close as
   }
 }
 
+TEST_CASE("weights of a few of fp16's smallest numbers: dS underflows stored, and again scaled") {
+  const CaseReport report = judged(StandardAttention(),
+                                   "hq=2 hkv=1 nq=4 nk=3 d=3 dv=2 dtype=fp16 causal sinks "
+                                   "data=logits-std-1e2",
+                                   8343609861103827u);
+  CHECK(report.status == Status::passed);
+}
+
 TEST_CASE("LSE in base 2, or without its last key") {
-  CHECK(fails(changed_lse([](float x) { return x * 1.4427f; }), "nq=40 d=32 dtype=bf16"));
-  CHECK(fails(changed_lse([](float x) { return x + std::log(39.0f / 40); }),
-              "nq=40 d=32 dtype=bf16"));
+  CHECK(fails(each_lse([](float x) { return x * 1.4427f; }), "nq=40 d=32 dtype=bf16"));
+  CHECK(fails(each_lse([](float x) { return x + std::log(39.0f / 40); }), "nq=40 d=32 dtype=bf16"));
   // An empty row's LSE is −∞, not 0, not a large number.
   for (float wrong : {0.0f, -1e30f, std::numeric_limits<float>::quiet_NaN()})
-    CHECK(fails(changed_lse([wrong](float x) { return std::isinf(x) ? wrong : x; }),
+    CHECK(fails(each_lse([wrong](float x) { return std::isinf(x) ? wrong : x; }),
                 "nq=9 nk=4 d=16 causal dtype=fp16"));
 }
 

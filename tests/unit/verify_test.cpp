@@ -45,6 +45,16 @@ TEST_CASE("verify: cases by name, as JSON") {
   CHECK(reports[0]["outputs"][0]["gate1"] <= 1);
 }
 
+TEST_CASE("verify: margins, as the tables of docs/margins.md") {
+  const Run run =
+      Scratch().flashbook("verify --impl io.split_kv --case 'data/normal/*16' --margins");
+  CHECK(run.status == 0);
+  for (const char* line : {"## Gate 1\n\n| implementation | dtype | O | LSE |", "\n## Gate 2\n",
+                           "\n| io.split_kv | fp16 | 0.", "\n| io.split_kv | bf16 | 0."})
+    CHECK_MESSAGE(run.out.find(line) != std::string::npos, line);
+  CHECK(run.out.find("fp32") == std::string::npos);  // no such case was chosen
+}
+
 TEST_CASE("the JSON of a failing report tells NaN and Inf from a gate that does not apply") {
   using namespace flashbook::conformance;
   constexpr double inf = std::numeric_limits<double>::infinity();
@@ -93,8 +103,9 @@ TEST_CASE("verify: bad input is one sentence, status 2") {
   for (const char* name : {"io.fa2[7x5/2]", "io.fa2[7x0]", "io.fa2[7x5", "io.fa2[7x5]x",
                            "io.split_kv[7x5/0]", "io.split_kv[7x5/]"})
     complains("--impl '" + std::string(name) + "'", "there is no such implementation");
-  complains("--case 'x*'", "there are data/*");
+  complains("--case 'x*'", "there are alibi/*");
   complains("--problem 'nq=many'", "nq is 'many'");
   complains("--problem 'nq=3' --case 'size/*'", "excludes");
+  complains("--json --margins", "excludes");
   complains("--seed many", "seed");
 }

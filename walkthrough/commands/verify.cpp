@@ -1,17 +1,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "cpu_reference/error.hpp"
 #include "tests/conformance/suite.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/implementations.hpp"
+#include "walkthrough/margins.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/report_json.hpp"
@@ -25,7 +23,7 @@ constexpr std::size_t most_failures = 20;  // printed in full; --json has them a
 struct Options {
   std::string implementation, on, cases = "*", problem;
   std::uint64_t seed = 1;
-  bool as_json = false;
+  bool as_json = false, as_margins = false;
 };
 
 /// What may be named in --case: the kinds, with an example.
@@ -34,7 +32,8 @@ std::string known_cases() {
   for (const Case& known : all_cases()) kinds.insert(known.name.substr(0, known.name.find('/')));
   std::string list;
   for (const std::string& kind : kinds) list += (list.empty() ? "" : ", ") + kind + "/*";
-  return list + " (for example '" + all_cases().front().name + "' or 'pair/*sinks*/bf16')";
+  return list + " and, slow, large/* (for example '" + all_cases().front().name +
+         "' or 'pair/*sinks*/bf16')";
 }
 
 std::vector<Case> chosen_cases(const Options& options) {
@@ -55,22 +54,6 @@ Implementations chosen_implementations(const Options& options) {
   return one;
 }
 
-/// The largest fraction of any gate that was used, NaN above all; none where no gate applied.
-struct Used {
-  std::optional<double> most;
-
-  void add(const Margins& margins) {
-    const double used = margins.largest();
-    if (!most || (!std::isnan(*most) && !(used <= *most))) most = used;
-  }
-  std::string text() const {
-    if (!most) return "–";
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.2f", *most);
-    return buffer;
-  }
-};
-
 void print_counts(const std::vector<CaseReport>& reports, const Implementations& all) {
   std::map<std::string, std::map<Status, int>> counts;
   for (const CaseReport& report : reports) ++counts[report.implementation][report.status];
@@ -84,19 +67,26 @@ void print_counts(const std::vector<CaseReport>& reports, const Implementations&
   std::cout << table(rows);
 }
 
+MarginTables margins_of(const std::vector<CaseReport>& reports) {
+  MarginTables used;
+  for (const CaseReport& report : reports) used.add(report);
+  return used;
+}
+
 void print_margins(const std::vector<CaseReport>& reports, const Implementations& all) {
-  std::map<std::pair<std::string, DType>, PerOutput<Used>> used;
-  for (const CaseReport& report : reports)
-    for (const OutputReport& output : report.outputs)
-      used[{report.implementation, report.dtype}][output.output].add(output.margins);
+  const MarginTables used = margins_of(reports);
   std::vector<std::vector<std::string>> rows = {{"largest error"}};
   for (Output output : all_outputs) rows[0].emplace_back(name(output));
   for (const auto& implementation : all)
     for (DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64}) {
-      const auto found = used.find({implementation->name(), dtype});
-      if (found == used.end()) continue;
+      const auto* gates = used.find(implementation->name(), dtype);
+      if (!gates) continue;
       rows.push_back({implementation->name() + " " + std::string(name(dtype))});
-      for (const Used& each : found->second.each) rows.back().push_back(each.text());
+      for (const MarginTables::Gates& of_output : gates->each) {
+        Largest of_any;
+        for (const Largest& gate : of_output) of_any.add(gate.most);
+        rows.back().push_back(of_any.text());
+      }
     }
   std::cout << "\n"
             << table(rows)
@@ -134,6 +124,10 @@ void verify_command(const Options& options) {
     auto list = nlohmann::ordered_json::array();
     for (const CaseReport& report : reports) list.push_back(as_json(report));
     std::cout << list.dump(2) << "\n";
+  } else if (options.as_margins) {
+    std::vector<std::string> names;
+    for (const auto& implementation : all) names.push_back(implementation->name());
+    std::cout << margins_of(reports).markdown(names);
   } else {
     print_counts(reports, all);
     print_margins(reports, all);
@@ -165,7 +159,10 @@ void add_verify(CLI::App& app) {
                    "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
       ->excludes(cases);
   verb->add_option("--seed", options->seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
-  verb->add_flag("--json", options->as_json, "a list of reports, for programs");
+  CLI::Option* json = verb->add_flag("--json", options->as_json, "a list of reports, for programs");
+  verb->add_flag("--margins", options->as_margins,
+                 "the largest fraction of each gate, as the tables of docs/margins.md")
+      ->excludes(json);
   verb->callback([options] { verify_command(*options); });
 }
 

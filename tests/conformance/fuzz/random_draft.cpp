@@ -67,7 +67,7 @@ Recipe random_recipe(Draws& draws) {
     recipe.values = static_cast<Values>(draws.pick(0, static_cast<Index>(Values::logits_1e10)));
   if (draws.chance(0.2))
     recipe.cotangents = draws.chance(0.7) ? CotangentValues::ones : CotangentValues::zero;
-  if (draws.chance(0.4)) recipe.bias = static_cast<BiasValues>(draws.pick(1, 2));
+  if (draws.chance(0.4)) recipe.bias = static_cast<BiasValues>(draws.pick(1, 4));
   if (draws.chance(0.15)) recipe.planted = static_cast<Planted>(draws.pick(1, 7));
   return recipe;
 }
