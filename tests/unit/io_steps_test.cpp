@@ -195,6 +195,22 @@ TEST_CASE("steps: who watches does not change the result, bit for bit") {
   }
 }
 
+TEST_CASE("steps: where nobody watches, what is shown is not even computed") {
+  int computed = 0;
+  const auto expression = Matrix<float>::NullaryExpr(1, 1, [&](Index, Index) {
+    ++computed;
+    return 1.f;
+  });
+  const Hbm hbm;
+  Sram(hbm).show("x", expression);
+  CHECK(computed == 0);
+  StepRecorder recorder;
+  Sram(hbm, Sram::unlimited, &recorder).show("x", expression);
+  recorder.on_step_end();
+  CHECK(computed == 1);
+  CHECK(value(recorder.steps().at(0), "x")(0) == 1);
+}
+
 TEST_CASE("steps: tiles come in the algorithm's own order, and what the mask hides does not come") {
   flashbook_problem p = dense_problem(1, 1, 1, 4, 4, 2, 2);
   using Order = std::vector<std::pair<Index, Index>>;  // first row, first key

@@ -130,6 +130,14 @@ std::string names_of_pass(bool backward) {
   return names;
 }
 
+void add_output(CLI::App& verb, StepFlags& flags) {
+  verb.add_flag("--all", flags.all, "print all steps, also on a terminal");
+  verb.add_option("--from", flags.from, "print from this step on");
+  verb.add_option("--to", flags.to, "print up to this step");
+  verb.add_flag("--json", flags.json, "for programs");
+  verb.add_option("--svg", flags.svg, "writes a picture of step --from to this file");
+}
+
 void add_pass(CLI::App& step, bool backward) {
   CLI::App* verb = backward ? step.add_subcommand("backward", "the gradients of one attention")
                             : step.add_subcommand("forward", "one attention");
@@ -149,11 +157,7 @@ void add_pass(CLI::App& step, bool backward) {
     input->excludes(verb->get_option(size));
   input->excludes(seed);
   verb->add_option("--layout", flags->layout, "of --input: bnhd or bhnd")->capture_default_str();
-  verb->add_flag("--all", flags->all, "print all steps, also on a terminal");
-  verb->add_option("--from", flags->from, "print from this step on");
-  verb->add_option("--to", flags->to, "print up to this step");
-  verb->add_flag("--json", flags->json, "for programs");
-  verb->add_option("--svg", flags->svg, "writes a picture of step --from to this file");
+  add_output(*verb, *flags);
   verb->callback([flags, verb] {
     for (const char* size : {"--n", "--d", "--batch", "--heads", "--seed"})
       flags->sizes_given = flags->sizes_given || verb->count(size) > 0;

@@ -117,6 +117,14 @@ Block map_block(const TileMap& map) {
   return block;
 }
 
+std::string with_now_inked(std::string text, Ink ink) {
+  const std::string plain = mark_of(TileState::now), marked = inked(plain, yellow, ink);
+  for (std::size_t at = text.find(plain); at != std::string::npos;
+       at = text.find(plain, at + marked.size()))
+    text.replace(at, plain.size(), marked);
+  return text;
+}
+
 std::string map_and_traffic(const StepRun& run, Index at, Ink ink) {
   const Block map = map_block(tile_map(run, at)), traffic = traffic_block(run, at);
   const std::size_t width = map.empty() ? 0 : map_width;
@@ -127,13 +135,7 @@ std::string map_and_traffic(const StepRun& run, Index at, Ink ink) {
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
   }
-  const std::string now = mark_of(TileState::now);
-  for (std::size_t found = text.find(now); ink == Ink::coloured && found != std::string::npos;) {
-    const std::string marked = inked(now, yellow, ink);
-    text.replace(found, now.size(), marked);
-    found = text.find(now, found + marked.size());
-  }
-  return text;
+  return with_now_inked(std::move(text), ink);
 }
 
 // ---- what SRAM holds
