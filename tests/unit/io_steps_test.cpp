@@ -8,6 +8,7 @@
 #include "cpu_reference/standard.hpp"
 #include "io_runs.hpp"
 #include "sim/io/online_softmax.hpp"
+#include "sim/io/standard.hpp"
 #include "sim/io/steps.hpp"
 
 using namespace flashbook;
@@ -382,4 +383,14 @@ TEST_CASE("steps of standard attention: whole matrices, the last of them its out
     REQUIRE(last.count(name) == 1);
     for (Index i = 0; i < output.size(); ++i) CHECK(last[name]->data()[i] == output[i]);
   }
+}
+
+TEST_CASE("steps of standard attention: a strip of rows is one") {
+  const AttentionProblem problem(dense_problem(1, 1, 1, standard_rows + 1, 3, 2, 2));
+  Random random(43);
+  Data t(problem, random);
+  const auto steps = step(find_algorithm("standard_forward"), problem, t, {}).steps;
+  REQUIRE(steps.size() == 6);  // two strips in each of three kernels
+  CHECK(value(steps[0], "S").rows() == standard_rows);
+  CHECK(value(steps[1], "S").rows() == 1);
 }
