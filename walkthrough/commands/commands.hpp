@@ -8,6 +8,7 @@ namespace flashbook {
 
 void add_tour(CLI::App& app);
 void add_list(CLI::App& app);
+void add_step(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
