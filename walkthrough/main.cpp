@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   CLI::App app("FlashAttention you can read, run, count and check.", command_name());
   app.require_subcommand(0, 1);
   flashbook::add_tour(app);
+  flashbook::add_softmax(app);
   flashbook::add_attend(app);
   flashbook::add_list(app);
   flashbook::add_sim(app);

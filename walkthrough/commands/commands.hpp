@@ -7,6 +7,7 @@
 namespace flashbook {
 
 void add_tour(CLI::App& app);
+void add_softmax(CLI::App& app);
 void add_list(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
