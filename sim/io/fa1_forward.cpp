@@ -17,6 +17,7 @@ class Fa1Forward {
         steps_(problem, options, hbm_) {}
   virtual ~Fa1Forward() = default;
 
+  // [head]
   /// One query head: j runs over all key tiles, i over the row tiles that see tile j.
   void head(Sram& sram, const HeadOf& at) const {
     const auto& [member, h] = at;
@@ -34,6 +35,7 @@ class Fa1Forward {
       }
     }
   }
+  // [/head]
 
  protected:
   /// A row tile as its last visit left it, O times ℓ.
@@ -77,6 +79,7 @@ class Literal : public Fa1Forward {
   }
 
  private:
+  // [travel]
   RowTile load(Sram& sram, const QueryTile& tile, float slope, bool) const override {
     RowTile row = {tile,
                    slope,
@@ -94,6 +97,7 @@ class Literal : public Fa1Forward {
     sram.store(row.state.l, l_, vector_of(row.at));
     if (is_last && hbm_.lse) sram.store(row.state.lse_in_place(), hbm_.lse, vector_of(row.at));
   }
+  // [/travel]
 
   const Tensor m_, l_;
 };

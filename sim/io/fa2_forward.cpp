@@ -13,6 +13,7 @@ class Fa2Forward {
         hbm_(bind_forward(hbm, problem, tensors)),
         steps_(problem, options, hbm_) {}
 
+  // [row_tile]
   /// Algorithm 1 for one i: j runs over the tiles with a visible pair;  O = diag(ℓ)⁻¹ O and
   /// LSE = m + ln ℓ go to HBM.
   void row_tile(Sram& sram, const QueryTile& tile) const {
@@ -25,6 +26,7 @@ class Fa2Forward {
     sram.store(row.state.O, hbm_.o, query_rows(member, h, rows, d_v_));
     sram.store(row.state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
   }
+  // [/row_tile]
 
  private:
   const Index d_v_;

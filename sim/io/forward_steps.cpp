@@ -58,6 +58,7 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
   }
 }
 
+// [update]
 /// m, ℓ take in S;  α = exp(m_old − m);  P = exp(S − m), in S's place;  O = diag(α) O + P V.
 void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row,
                           Vector<float>& alpha) const {
@@ -69,5 +70,6 @@ void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row,
   round_tile(P, problem_.dtype());
   add_product(sram, row.O, P, V);
 }
+// [/update]
 
 }  // namespace flashbook::io

@@ -8,6 +8,8 @@ namespace flashbook {
 
 void add_tour(CLI::App& app);
 void add_softmax(CLI::App& app);
+void add_read(CLI::App& app);
+void add_check(CLI::App& app);
 void add_list(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
