@@ -19,7 +19,7 @@ constexpr const char* hidden = "hidden";
 
 struct Options {
   std::vector<std::string> scores;
-  std::size_t piece = 1;
+  Index piece = 1;
   float start = io::minus_infinity;
   std::string forget;
   bool count = false, merge = false;
@@ -33,6 +33,17 @@ float score_of(const std::string& text) {
   throw InputError("score is '" + text + "': pass finite numbers, or the word hidden for −∞");
 }
 
+void check(const Options& options) {
+  std::ostringstream out;
+  if (options.piece < 1)
+    out << "piece (--piece) is " << options.piece << ": pass at least 1 score at a time";
+  else if (options.start != io::minus_infinity && !std::isfinite(options.start))
+    out << "start (--start) is " << options.start << ": pass a finite number, or leave it out";
+  else
+    return;
+  throw InputError(out.str());
+}
+
 Scores scores_of(const Options& options) {
   if (options.scores.size() > most_scores)
     throw InputError("scores are " + std::to_string(options.scores.size()) +
@@ -44,8 +55,12 @@ Scores scores_of(const Options& options) {
   return scores;
 }
 
-std::string text_of(float score) {
-  return score == io::minus_infinity ? "−∞" : short_number(score);
+/// A score, a maximum or an LSE.
+std::string text_of(double score) {
+  if (score == io::minus_infinity) return "−∞";
+  std::ostringstream out;
+  out << score;
+  return out.str();
 }
 
 /// The softmax in double precision, and its LSE.
@@ -82,8 +97,9 @@ struct Row {
 
 /// The next piece, with what --forget says left out.
 void take_in(Row& row, const Scores& scores, std::size_t first, const Options& options) {
-  const std::size_t n = std::min(options.piece, scores.size() - first);
-  Eigen::ArrayXf P = Eigen::Map<const Eigen::ArrayXf>(&scores[first], static_cast<Index>(n));
+  const Index left = static_cast<Index>(scores.size() - first);
+  Eigen::ArrayXf P =
+      Eigen::Map<const Eigen::ArrayXf>(&scores[first], std::min(options.piece, left));
   const float l_old = row.state.l;
   row.alpha = io::absorb(P, row.state.m, row.state.l);
   if (options.forget == "both") row.state.l = l_old + P.sum();
@@ -97,9 +113,13 @@ std::string keys_text(std::size_t first, std::size_t end) {
   return end - first < 2 ? text : text + "–" + std::to_string(end - 1);
 }
 
+std::string cell(double number) {
+  return std::isnan(number) ? "NaN" : fixed(number, 4);
+}
+
 template <class Numbers>
 void append(std::vector<std::string>& cells, const Numbers& numbers) {
-  for (const auto number : numbers) cells.push_back(fixed(number, 4));
+  for (const auto number : numbers) cells.push_back(cell(number));
 }
 
 void show_pieces(const Scores& scores, const Options& options) {
@@ -121,9 +141,9 @@ void show_pieces(const Scores& scores, const Options& options) {
   append(rows.back(), row.o);
   rows.push_back({"exact", "", "", ""});
   append(rows.back(), exact.P);
-  std::cout << table(rows) << "\n  LSE = m + ln ℓ = " << fixed(row.state.lse(), 4) << ", exact "
-            << fixed(exact.lse, 4) << "; weights differ by at most "
-            << short_number(largest_difference(row.o, exact.P)) << "\n";
+  std::cout << table(rows) << "\n  LSE = m + ln ℓ = " << text_of(row.state.lse()) << ", exact "
+            << text_of(exact.lse) << "; weights differ by at most "
+            << cell(largest_difference(row.o, exact.P)) << "\n";
 }
 
 // ---- parts merged
@@ -153,10 +173,11 @@ io::SoftmaxState merged_in_turn(Iterator first, Iterator last) {
 
 void show_merge(const Scores& scores, const Options& options) {
   States parts;
-  for (std::size_t first = 0; first < scores.size(); first += options.piece) {
+  for (std::size_t first = 0; first < scores.size();) {
     Row part;
     take_in(part, scores, first, options);
     parts.push_back(part.state);
+    first += part.o.size();
   }
   std::cout << "  (m, ℓ) of each piece " << text_of(parts) << "\n";
   for (States level = parts; level.size() > 1;) {
@@ -186,10 +207,11 @@ void show_counts(const Scores& scores) {
   count("naive", book::naive_softmax);
   count("safe", book::safe_softmax);
   count("online", book::online_softmax);
-  std::cout << table(rows);
+  std::cout << table(rows) << "\n  each: accesses of memory, an element\n";
 }
 
 void softmax(const Options& options) {
+  check(options);
   const Scores scores = scores_of(options);
   if (options.count) return show_counts(scores);
   if (options.merge) return show_merge(scores, options);
@@ -203,7 +225,6 @@ void add_softmax(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   verb->add_option("scores", options->scores, "up to 6 numbers; hidden is −∞")->required();
   verb->add_option("--piece", options->piece, "scores that arrive at a time")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI::Option* start = verb->add_option("--start", options->start,
                                         "the first maximum (without it: −∞, which is right)");

@@ -25,8 +25,8 @@ void compare(book::Judge& judge, const char* algorithm, Traffic (*answer)(long, 
   at << algorithm << ", N = " << N << ", d = " << d << ", tiles of " << B_r << " × " << B_c << ": ";
   const io::Report counted = run(algorithm, N, d, B_r, B_c);
   const Traffic got = answer(N, d, B_r, B_c);
-  judge.equal(at.str() + "reads", got.reads, counted.matrix_reads());
-  judge.equal(at.str() + "writes", got.writes, counted.matrix_writes());
+  judge.equal(at.str() + "what is read", got.reads, counted.matrix_reads());
+  judge.equal(at.str() + "what is written", got.writes, counted.matrix_writes());
 }
 
 }  // namespace
