@@ -28,8 +28,9 @@ struct SoftmaxState {
 // [/state]
 
 // [state_of_part]
-/// State of a part of a row of which the LSE alone is known, its o being divided by ℓ: all of ℓ is
-/// in m. A sink is such a part: its logit is its LSE, and it has no o.
+/// State of a part of a row of which the LSE alone is known, its o being
+/// divided by ℓ: all of ℓ is in m. A sink is such a part: its logit is its LSE,
+/// and it has no o.
 inline SoftmaxState state_of_part(float lse) {
   return {lse, lse == minus_infinity ? 0.f : 1.f};
 }
@@ -41,13 +42,13 @@ inline float sink_weight(float logit, float lse) {
 }
 
 // [rescale]
-/// What to subtract from scores whose maximum is m. A row of −∞ scores has no weight, but −∞ − −∞
-/// would be NaN: subtract 0, and e^(−∞) = 0 says the rest.
+/// What to subtract from scores whose maximum is m. A row of −∞ scores has no
+/// weight, but −∞ − −∞ would be NaN: subtract 0, and e^(−∞) = 0 says the rest.
 inline float shift_of(float m) {
   return m == minus_infinity ? 0.f : m;
 }
 
-/// α = e^(m_old − m): what ℓ and o are multiplied by when the maximum rises to m.
+/// α = e^(m_old − m): what ℓ and o are multiplied by when the maximum rises.
 inline float rescale(float m_old, float m) {
   return std::exp(m_old - shift_of(m));
 }
@@ -61,8 +62,8 @@ auto weights(const Array& x) {
 }
 
 // [absorb]
-/// Takes in the scores of one more tile: updates m and ℓ, turns the scores s into P = e^(s − m)
-/// and returns α. NaN or +∞ among them makes the row NaN.
+/// Takes in the scores of one more tile: updates m and ℓ, turns the scores s
+/// into P = e^(s − m) and returns α. NaN or +∞ among them makes the row NaN.
 template <class Row>
 float absorb(Row&& scores, float& m, float& l) {
   if (scores.size() == 0) return 1;
@@ -76,13 +77,14 @@ float absorb(Row&& scores, float& m, float& l) {
 // [/absorb]
 
 // [merge]
-/// Two parts of one row joined: the state, and what each part's o is multiplied by.
+/// Two parts of one row joined: the state, and what to multiply each part's o by.
 struct Merged {
   SoftmaxState state;
   float weight_a, weight_b;
 };
 
-/// Associative and commutative, so parts may be computed anywhere and joined in any order.
+/// Associative and commutative: parts may be computed anywhere, and joined in
+/// any order.
 inline Merged merge(const SoftmaxState& a, const SoftmaxState& b) {
   const float m = std::max(a.m, b.m);
   const float weight_a = rescale(a.m, m), weight_b = rescale(b.m, m);

@@ -199,7 +199,7 @@ void show_counts(const Scores& scores) {
     book::CountedRow row(scores);
     softmax(row);
     const double each =
-        static_cast<double>(row.reads() + row.writes()) / static_cast<double>(scores.size());
+        static_cast<double>(row.reads() + row.writes()) / static_cast<double>(row.size());
     rows.push_back(
         {name, std::to_string(row.reads()), std::to_string(row.writes()), short_number(each)});
     append(rows.back(), row.values());

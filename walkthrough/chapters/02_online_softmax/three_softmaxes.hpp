@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_reference/tensor_view.hpp"
 #include "sim/io/online_softmax.hpp"
 
 /// Three ways to compute a softmax in place, and what each asks of the memory that holds the row.
@@ -16,33 +17,33 @@ class CountedRow {
  public:
   explicit CountedRow(std::vector<float> values) : values_(std::move(values)) {}
 
-  std::size_t size() const { return values_.size(); }
-  float read(std::size_t j) { return ++reads_, values_[j]; }
-  void write(std::size_t j, float value) { ++writes_, values_[j] = value; }
+  Index size() const { return static_cast<Index>(values_.size()); }
+  float read(Index j) { return ++reads_, values_[static_cast<std::size_t>(j)]; }
+  void write(Index j, float value) { ++writes_, values_[static_cast<std::size_t>(j)] = value; }
 
-  std::size_t reads() const { return reads_; }
-  std::size_t writes() const { return writes_; }
+  Index reads() const { return reads_; }
+  Index writes() const { return writes_; }
   const std::vector<float>& values() const { return values_; }
 
  private:
   std::vector<float> values_;
-  std::size_t reads_ = 0, writes_ = 0;
+  Index reads_ = 0, writes_ = 0;
 };
 
 /// As the definition says: overflows where a score exceeds 88.
 inline void naive_softmax(CountedRow& s) {
   float l = 0;
-  for (std::size_t j = 0; j < s.size(); ++j) l += std::exp(s.read(j));
-  for (std::size_t j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j)) / l);
+  for (Index j = 0; j < s.size(); ++j) l += std::exp(s.read(j));
+  for (Index j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j)) / l);
 }
 
 // [safe]
 /// The maximum is subtracted, for which it must be known first: one more pass.
 inline void safe_softmax(CountedRow& s) {
   float m = io::minus_infinity, l = 0;
-  for (std::size_t j = 0; j < s.size(); ++j) m = std::max(m, s.read(j));
-  for (std::size_t j = 0; j < s.size(); ++j) l += std::exp(s.read(j) - m);
-  for (std::size_t j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j) - m) / l);
+  for (Index j = 0; j < s.size(); ++j) m = std::max(m, s.read(j));
+  for (Index j = 0; j < s.size(); ++j) l += std::exp(s.read(j) - m);
+  for (Index j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j) - m) / l);
 }
 // [/safe]
 
@@ -50,12 +51,12 @@ inline void safe_softmax(CountedRow& s) {
 /// The sum is kept right for the maximum so far: one pass for both.
 inline void online_softmax(CountedRow& s) {
   float m = io::minus_infinity, l = 0;
-  for (std::size_t j = 0; j < s.size(); ++j) {
+  for (Index j = 0; j < s.size(); ++j) {
     const float score = s.read(j), m_old = m;
     m = std::max(m_old, score);
     l = std::exp(m_old - m) * l + std::exp(score - m);
   }
-  for (std::size_t j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j) - m) / l);
+  for (Index j = 0; j < s.size(); ++j) s.write(j, std::exp(s.read(j) - m) / l);
 }
 // [/online]
 
