@@ -18,7 +18,7 @@ class Fa1Forward {
   virtual ~Fa1Forward() = default;
 
   // [head]
-  /// One query head: j runs over all key tiles, i over the row tiles that see tile j.
+  /// One query head: j runs over all key tiles, i over the row tiles that see j.
   void head(Sram& sram, const HeadOf& at) const {
     const auto& [member, h] = at;
     const float slope = steps_.load_slope(sram, member, h);
@@ -79,7 +79,6 @@ class Literal : public Fa1Forward {
   }
 
  private:
-  // [travel]
   RowTile load(Sram& sram, const QueryTile& tile, float slope, bool) const override {
     RowTile row = {tile,
                    slope,
@@ -92,12 +91,13 @@ class Literal : public Fa1Forward {
   }
 
   void store(Sram& sram, RowTile& row, bool is_last) const override {
+    // [travel]
     sram.store(row.state.O, O_after(is_last), O_of(row.at));
     sram.store(row.state.m, m_, vector_of(row.at));
     sram.store(row.state.l, l_, vector_of(row.at));
+    // [/travel]
     if (is_last && hbm_.lse) sram.store(row.state.lse_in_place(), hbm_.lse, vector_of(row.at));
   }
-  // [/travel]
 
   const Tensor m_, l_;
 };

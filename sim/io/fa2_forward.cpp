@@ -14,17 +14,19 @@ class Fa2Forward {
         steps_(problem, options, hbm_) {}
 
   // [row_tile]
-  /// Algorithm 1 for one i: j runs over the tiles with a visible pair;  O = diag(ℓ)⁻¹ O and
-  /// LSE = m + ln ℓ go to HBM.
+  /// Algorithm 1 for one i: j runs over the tiles with a visible pair;
+  /// O = diag(ℓ)⁻¹ O and LSE = m + ln ℓ go to HBM.
   void row_tile(Sram& sram, const QueryTile& tile) const {
     const auto& [member, h, rows] = tile;
     const float slope = steps_.load_slope(sram, member, h);
+    const SoftmaxState first = steps_.load_first_state(sram, h);
     RowTile row = {tile, slope, steps_.load_queries(sram, tile),
-                   steps_.start(sram, rows.size(), steps_.load_first_state(sram, h))};
+                   steps_.start(sram, rows.size(), first)};
     steps_.take_in(sram, row, steps_.key_tiles_of(tile));
-    row.state.divide_by_l();
-    sram.store(row.state.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(row.state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
+    RowState& state = row.state;
+    state.divide_by_l();
+    sram.store(state.O, hbm_.o, query_rows(member, h, rows, d_v_));
+    sram.store(state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
   }
   // [/row_tile]
 
