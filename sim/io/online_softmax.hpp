@@ -77,7 +77,7 @@ float absorb(Row&& scores, float& m, float& l) {
 // [/absorb]
 
 // [merge]
-/// Two parts of one row joined: the state, and what to multiply each part's o by.
+/// Two parts of a row joined: the state, and what to multiply each part's o by.
 struct Merged {
   SoftmaxState state;
   float weight_a, weight_b;
