@@ -77,9 +77,9 @@ void compare(book::Judge& judge, Index N, Index d, io::Blocks blocks) {
       io::Counts expected;
       for (const io::TensorTraffic& tensor : fa2.tensors)
         if (tensor.name == names[t]) expected = tensor.counts;
-      const std::string moved = at.str() + ": what was moved of " + names[t];
-      judge.equal(moved + ", elements read,", outcome.counts[t].reads, expected.reads);
-      judge.equal(moved + ", elements written,", outcome.counts[t].writes, expected.writes);
+      const std::string of = std::string(" of ") + names[t];
+      judge.equal(at.str() + ": what is read" + of, outcome.counts[t].reads, expected.reads);
+      judge.equal(at.str() + ": what is written" + of, outcome.counts[t].writes, expected.writes);
     }
   } catch (const InputError& too_large) {
     judge.require(false, at.str() + ": " + too_large.what());
