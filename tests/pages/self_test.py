@@ -302,6 +302,10 @@ class SmallBook(unittest.TestCase):
         self.spoil(PAGE, "*Needs: nothing. 15 minutes.*\n", "*Needs: nothing. 15 minutes.*\n" + 20 * "\nMuch.\n")
         self.expect("nothing to run within the first 24 lines")
 
+    def test_a_fence_too_wide(self):
+        self.spoil(PAGE, "Why.", "```\n" + 79 * "x" + "\n```")
+        self.expect("a line of 79 columns in a fence, where 78 fit")
+
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")
         self.expect("no link to exercises/one/task.md")
