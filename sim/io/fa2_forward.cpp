@@ -24,9 +24,9 @@ class Fa2Forward {
                    steps_.start(sram, rows.size(), first)};
     steps_.take_in(sram, row, steps_.key_tiles_of(tile));
     RowState& state = row.state;
-    state.divide_by_l();
+    state.divide_by_l(sram);
     sram.store(state.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
+    sram.store(state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
   }
   // [/row_tile]
 

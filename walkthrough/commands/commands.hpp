@@ -11,6 +11,7 @@ void add_softmax(CLI::App& app);
 void add_read(CLI::App& app);
 void add_check(CLI::App& app);
 void add_list(CLI::App& app);
+void add_step(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
