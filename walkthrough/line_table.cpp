@@ -8,6 +8,7 @@
 
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/places.hpp"
 
 namespace flashbook {
 namespace {
@@ -70,7 +71,7 @@ class Sources {
 
  private:
   static std::vector<std::string> read(const std::string& path) {
-    std::ifstream in(FLASHBOOK_SOURCE "/" + path);
+    std::ifstream in(sources_folder() / path);
     std::vector<std::string> lines = {""};
     for (std::string line; std::getline(in, line); line.clear()) lines.push_back(line);
     lines.erase(lines.begin());

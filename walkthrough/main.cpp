@@ -1,11 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <Eigen/Core>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 
 #include "cpu_reference/error.hpp"
+#include "walkthrough/command_name.hpp"
 #include "walkthrough/commands/commands.hpp"
 
 namespace {
@@ -17,15 +17,9 @@ int complain(const std::string& message) {
   return bad_input;
 }
 
-/// What the user typed to get here: ./book says so.
-std::string command_name() {
-  const char* name = std::getenv("FLASHBOOK_COMMAND");
-  return name == nullptr ? "flashbook" : name;
-}
-
 /// The verb the user was trying, for the hint after a usage error.
 std::string help_of(const CLI::App& app) {
-  std::string command = command_name();
+  std::string command = flashbook::command_name();
   for (const CLI::App* verb = &app; !verb->get_subcommands().empty();) {
     verb = verb->get_subcommands().front();
     command += " " + verb->get_name();
@@ -53,9 +47,12 @@ int checked(int status) {
 
 int run(int argc, char** argv) {
   refuse_empty_arguments(argc, argv);
-  CLI::App app("FlashAttention you can read, run, count and check.", command_name());
+  CLI::App app("FlashAttention you can read, run, count and check.", flashbook::command_name());
   app.require_subcommand(0, 1);
   flashbook::add_tour(app);
+  flashbook::add_softmax(app);
+  flashbook::add_read(app);
+  flashbook::add_check(app);
   flashbook::add_step(app);
   flashbook::add_attend(app);
   flashbook::add_list(app);

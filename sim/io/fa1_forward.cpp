@@ -17,7 +17,8 @@ class Fa1Forward {
         steps_(problem, options, hbm_) {}
   virtual ~Fa1Forward() = default;
 
-  /// One query head: j runs over all key tiles, i over the row tiles that see tile j.
+  // [head]
+  /// One query head: j runs over all key tiles, i over the row tiles that see j.
   void head(Sram& sram, const HeadOf& at) const {
     const auto& [member, h] = at;
     const float slope = steps_.load_slope(sram, member, h);
@@ -35,6 +36,7 @@ class Fa1Forward {
       }
     }
   }
+  // [/head]
 
  protected:
   /// A row tile as its last visit left it, O times ℓ.
@@ -94,9 +96,11 @@ class Literal : public Fa1Forward {
   }
 
   void store(Sram& sram, RowTile& row, bool is_last) const override {
+    // [travel]
     sram.store(row.state.O, O_after(is_last), O_of(row.at));
     sram.store(row.state.m, m_, vector_of(row.at));
     sram.store(row.state.l, l_, vector_of(row.at));
+    // [/travel]
     if (is_last && hbm_.lse) sram.store(row.state.lse_in_place(sram), hbm_.lse, vector_of(row.at));
   }
 

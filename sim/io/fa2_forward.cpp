@@ -13,18 +13,22 @@ class Fa2Forward {
         hbm_(bind_forward(hbm, problem, tensors)),
         steps_(problem, options, hbm_) {}
 
-  /// Algorithm 1 for one i: j runs over the tiles with a visible pair;  O = diag(ℓ)⁻¹ O and
-  /// LSE = m + ln ℓ go to HBM.
+  // [row_tile]
+  /// Algorithm 1 for one i: j runs over the tiles with a visible pair;
+  /// O = diag(ℓ)⁻¹ O and LSE = m + ln ℓ go to HBM.
   void row_tile(Sram& sram, const QueryTile& tile) const {
     const auto& [member, h, rows] = tile;
     const float slope = steps_.load_slope(sram, member, h);
+    const SoftmaxState first = steps_.load_first_state(sram, h);
     RowTile row = {tile, slope, steps_.load_queries(sram, tile),
-                   steps_.start(sram, rows.size(), steps_.load_first_state(sram, h))};
+                   steps_.start(sram, rows.size(), first)};
     steps_.take_in(sram, row, steps_.key_tiles_of(tile));
-    row.state.divide_by_l(sram);
-    sram.store(row.state.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(row.state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
+    RowState& state = row.state;
+    state.divide_by_l(sram);
+    sram.store(state.O, hbm_.o, query_rows(member, h, rows, d_v_));
+    sram.store(state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
   }
+  // [/row_tile]
 
  private:
   const Index d_v_;

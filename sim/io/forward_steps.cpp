@@ -54,7 +54,9 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
   }
 }
 
-/// m, ℓ take in S;  α = exp(m_old − m);  P = exp(S − m), in S's place;  O = diag(α) O + P V.
+// [update]
+/// m, ℓ take in S;  α = exp(m_old − m);
+/// P = exp(S − m), in S's place;  O = diag(α) O + P V.
 void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row) const {
   Vector<float> alpha(S.rows());
   sram.show("m_old", row.m);
@@ -71,5 +73,6 @@ void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row) con
   sram.show("ℓ = α ℓ + rowsum P", row.l);
   sram.show("O = diag(α) O + P V", row.O);
 }
+// [/update]
 
 }  // namespace flashbook::io

@@ -7,6 +7,9 @@
 namespace flashbook {
 
 void add_tour(CLI::App& app);
+void add_softmax(CLI::App& app);
+void add_read(CLI::App& app);
+void add_check(CLI::App& app);
 void add_list(CLI::App& app);
 void add_step(CLI::App& app);
 void add_attend(CLI::App& app);

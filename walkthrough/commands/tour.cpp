@@ -6,8 +6,10 @@
 
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/output_file.hpp"
+#include "walkthrough/places.hpp"
 
 namespace flashbook {
+namespace fs = std::filesystem;
 namespace tour {
 
 void print_heading(const std::string& text) {
@@ -20,7 +22,7 @@ namespace {
 
 struct TourFlags {
   std::string svg = "flashbook-traffic.svg";
-  std::string data = FLASHBOOK_DATA;
+  std::string data;  ///< empty: the tensors that come with the program
 };
 
 void say_what_next() {
@@ -37,7 +39,8 @@ void say_what_next() {
 
 void run(const TourFlags& flags) {
   check_writable("--svg", flags.svg);
-  const std::vector<tour::RealLayer> layers = tour::load_layers(flags.data);
+  const std::vector<tour::RealLayer> layers =
+      tour::load_layers(flags.data.empty() ? book_folder() / "data" : fs::path(flags.data));
   tour::step_example();
   tour::count_traffic(flags.svg);
   const bool passed = tour::verify_real_tensors(layers);
@@ -51,7 +54,7 @@ void add_tour(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("tour", "attention stepped, counted, bounded and verified");
   auto flags = std::make_shared<TourFlags>();
   verb->add_option("--svg", flags->svg, "where the traffic plot goes")->capture_default_str();
-  verb->add_option("--data", flags->data, "folder of minilm_layer*_*.npy")->capture_default_str();
+  verb->add_option("--data", flags->data, "folder of minilm_layer*_*.npy (default: our own)");
   verb->callback([flags] { run(*flags); });
 }
 

@@ -1,0 +1,152 @@
+#include "walkthrough/book/inline_text.hpp"
+
+#include <algorithm>
+
+namespace flashbook::book {
+namespace {
+
+constexpr int longest_whole_code = 40;
+
+/// Cuts Markdown into words.
+class Reader {
+ public:
+  Reader(const std::string& text, std::vector<Link>& links) : text_(text), links_(links) {}
+
+  std::vector<Word> words() {
+    read(text_.size(), Face::plain);
+    end_word();
+    return std::move(words_);
+  }
+
+ private:
+  void read(std::size_t end, Face face) {
+    while (at_ < end) {
+      if (take_comment() || take_code() || take_link(face)) continue;
+      if (take_between("**", face, Face::strong) || take_between("*", face, Face::emphasis))
+        continue;
+      if (text_[at_] == '\\' && at_ + 1 < end) ++at_;  // the next character as it is
+      add(text_[at_++], face);
+    }
+  }
+
+  bool starts(const std::string& mark) const { return text_.compare(at_, mark.size(), mark) == 0; }
+
+  bool take_comment() {
+    if (!starts("<!--")) return false;
+    const std::size_t end = text_.find("-->", at_);
+    if (end == std::string::npos) return false;
+    at_ = end + 3;
+    return true;
+  }
+
+  bool take_code() {
+    if (text_[at_] != '`') return false;
+    const std::size_t end = text_.find('`', at_ + 1);
+    if (end == std::string::npos) return false;
+    const std::string code = text_.substr(at_ + 1, end - at_ - 1);
+    const bool whole = columns_of(code) <= longest_whole_code;
+    for (const char c : code)
+      if (whole)
+        append(c, Face::code);
+      else
+        add(c, Face::code);
+    at_ = end + 1;
+    return true;
+  }
+
+  bool take_link(Face face) {
+    if (text_[at_] != '[') return false;
+    const std::size_t middle = text_.find("](", at_);
+    const std::size_t end = text_.find(')', middle);
+    if (middle == std::string::npos || end == std::string::npos) return false;
+    if (text_.find('[', at_ + 1) < middle) return false;  // "[FA1] … [a link](…)"
+    const std::size_t begin = at_ + 1;
+    links_.push_back(
+        {text_.substr(begin, middle - begin), text_.substr(middle + 2, end - middle - 2)});
+    at_ = begin;
+    read(middle, face == Face::plain ? Face::link : face);
+    at_ = end + 1;
+    return true;
+  }
+
+  /// A mark that opens must touch what follows, one that closes what came before.
+  bool take_between(const std::string& mark, Face outer, Face inner) {
+    if (!starts(mark) || outer == inner) return false;
+    const std::size_t begin = at_ + mark.size();
+    if (begin >= text_.size() || text_[begin] == ' ') return false;
+    const std::size_t end = text_.find(mark, begin);
+    if (end == std::string::npos || text_[end - 1] == ' ' || text_[end - 1] == '\\') return false;
+    at_ = begin;
+    read(end, inner);
+    at_ = end + mark.size();
+    return true;
+  }
+
+  void add(char c, Face face) {
+    if (c == ' ' || c == '\n')
+      end_word();
+    else
+      append(c, face);
+  }
+
+  void append(char c, Face face) {
+    if (word_.empty() || word_.back().face != face) word_.push_back({face, ""});
+    word_.back().text += c == '\n' ? ' ' : c;
+  }
+
+  void end_word() {
+    if (!word_.empty()) words_.push_back(std::move(word_));
+    word_.clear();
+  }
+
+  const std::string& text_;
+  std::vector<Link>& links_;
+  std::size_t at_ = 0;
+  Word word_;
+  std::vector<Word> words_;
+};
+
+}  // namespace
+
+std::vector<Word> words_of(const std::string& markdown, std::vector<Link>& links) {
+  return Reader(markdown, links).words();
+}
+
+std::string plain_text(const std::string& markdown) {
+  std::vector<Link> links;
+  std::string text;
+  for (const Word& word : words_of(markdown, links)) {
+    if (!text.empty()) text += ' ';
+    for (const Fragment& fragment : word) text += fragment.text;
+  }
+  return text;
+}
+
+int columns_of(const std::string& text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+  }));
+}
+
+int columns_of(const Word& word) {
+  int columns = 0;
+  for (const Fragment& fragment : word) columns += columns_of(fragment.text);
+  return columns;
+}
+
+std::vector<std::vector<Word>> wrapped(const std::vector<Word>& words, int columns) {
+  std::vector<std::vector<Word>> lines(1);
+  int used = 0;
+  for (const Word& word : words) {
+    const int width = columns_of(word);
+    if (used > 0 && used + 1 + width > columns) {
+      lines.emplace_back();
+      used = 0;
+    }
+    used += width + (used > 0 ? 1 : 0);
+    lines.back().push_back(word);
+  }
+  return lines;
+}
+
+}  // namespace flashbook::book
