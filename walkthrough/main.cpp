@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   flashbook::add_list(app);
   flashbook::add_sim(app);
   flashbook::add_verify(app);
+  flashbook::add_compare(app);
   flashbook::add_fuzz(app);
   try {
     app.parse(argc, argv);
