@@ -5,10 +5,12 @@
 namespace flashbook::io {
 namespace {
 
+// [delta]
 /// D = rowsum(dO ∘ O). An empty row's O is wholly 0 and its Δ is 0, whatever dO holds.
 void row_dots(const Tile& dO, const Tile& O, Tile& D) {
   for (Index i = 0; i < D.rows(); ++i) D(i) = O.row(i).isZero(0) ? 0 : O.row(i).dot(dO.row(i));
 }
+// [/delta]
 
 }  // namespace
 
@@ -64,6 +66,7 @@ ScoreGradient BackwardPass::recompute(Sram& sram, const ScoreTile& at, float slo
   return tile;
 }
 
+// [differentiate]
 /// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D). A hidden pair's P and dS are 0.
 void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySide& queries,
                                  const KeySide& keys) const {
@@ -83,6 +86,7 @@ void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySid
     ds *= s;
   }
 }
+// [/differentiate]
 
 void BackwardPass::to_operand(ScoreGradient& tile) const {
   if (tile.H) multiply_by_slope(tile.dS, *tile.H);
@@ -106,6 +110,7 @@ KeyPass BackwardPass::start(Sram& sram, const KeyTile& tile) const {
   return pass;
 }
 
+// [visit]
 ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& tile,
                                   QuerySide& queries) const {
   const auto& [member, head, rows] = tile;
@@ -125,6 +130,7 @@ ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& ti
   add_product(sram, pass.dK, visited.dS.transpose(), queries.Q);
   return visited;
 }
+// [/visit]
 
 void BackwardPass::finish(Sram& sram, KeyPass& pass) const {
   const auto& [member, kv_head, keys] = pass.at;

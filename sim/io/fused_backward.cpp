@@ -28,6 +28,7 @@ class FusedBackward : public BackwardPass {
   }
 
  private:
+  // [key_tile]
   /// dK_j and dV_j; Σ_j dX_ij K_j grows by one term for every row tile that sees the keys.
   void key_tile(Sram& sram, const KeyTile& tile) const {
     stream_queries(sram, tile, [&](const QueryTile& rows, KeyPass& pass) {
@@ -38,6 +39,7 @@ class FusedBackward : public BackwardPass {
       sram.atomic_add(dQ, sum_, region(rows));
     });
   }
+  // [/key_tile]
 
   /// dQ_i = scale · Σ_j dX_ij K_j.
   void convert(Sram& sram, const QueryTile& tile) const {
