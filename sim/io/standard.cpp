@@ -164,11 +164,12 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
   });
 }
 
+// [weigh_values]
 /// O = PV: V whole, rows of P stream.
 void Standard::weigh_values(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
-  const Index h = at.head;
-  Tile V = sram.load(hbm_.v, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d_v));
+  const Index h = at.head, kv_head = problem_.kv_head(h);
+  Tile V = sram.load(hbm_.v, key_rows(m, kv_head, {0, m.n_k}, problem_->d_v));
   stream(m, [&](Range rows) {
     const Tile P = sram.load(P_, pairs(m, h, rows));
     Tile O = sram.allocate("O", rows.size(), problem_->d_v);
@@ -177,6 +178,7 @@ void Standard::weigh_values(Sram& sram, const HeadOf& at) const {
     sram.store(O, hbm_.o, query_rows(m, h, rows, problem_->d_v));
   });
 }
+// [/weigh_values]
 
 // ---- backward
 

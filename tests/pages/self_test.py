@@ -252,6 +252,10 @@ class SmallBook(unittest.TestCase):
         self.spoil(PAGE, "33.6 / 0.524", "64.1 * 1")
         self.expect("64.1, in 64.1 * 1, is in none")
 
+    def test_arithmetic_from_a_fraction_of_nowhere(self):
+        self.spoil(PAGE, "33.6 / 0.524", "33.6 * 1.908")
+        self.expect("1.908, in 33.6 * 1.908, is in none")
+
     def test_arithmetic_that_is_none(self):
         self.spoil(PAGE, "33.6 / 0.524", "open(0)")
         self.expect("is not arithmetic")

@@ -75,7 +75,7 @@ class Reader {
     const std::size_t begin = at_ + mark.size();
     if (begin >= text_.size() || text_[begin] == ' ') return false;
     const std::size_t end = text_.find(mark, begin);
-    if (end == std::string::npos || text_[end - 1] == ' ') return false;
+    if (end == std::string::npos || text_[end - 1] == ' ' || text_[end - 1] == '\\') return false;
     at_ = begin;
     read(end, inner);
     at_ = end + mark.size();

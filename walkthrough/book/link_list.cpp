@@ -25,6 +25,9 @@ std::string way_to(const std::string& target, const fs::path& page) {
   if (file.filename() == "glossary.md")
     return read + (hash == std::string::npos ? "glossary" : "--term " + target.substr(hash + 1));
   if (file.filename() == "sources.md") return read + "sources";
+  if (file.filename() == "task.md")
+    return command_name() + " check " + number_of(file.parent_path().parent_path()) + " " +
+           file.parent_path().filename().string();
   return fs::relative(file, pages_folder() / "../..").string();
 }
 

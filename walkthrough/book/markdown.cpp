@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 namespace flashbook::book {
 namespace {
@@ -32,8 +33,8 @@ class Parser {
 
   std::vector<Block> blocks() {
     while (at_ < lines_.size())
-      if (!(take_blank() || take_comment() || take_fence() || take_heading() || take_picture() ||
-            take_table() || take_item()))
+      if (!(take_blank() || take_comment() || take_fence() || take_indented() || take_heading() ||
+            take_picture() || take_table() || take_item()))
         take_prose();
     return std::move(blocks_);
   }
@@ -51,8 +52,10 @@ class Parser {
   bool take_comment() {
     if (!starts("<!--")) return false;
     static const std::regex code("<!-- code (.*) -->");
+    static const std::regex picture("<!-- picture .* : (.*) -->");
     std::smatch match;
     if (std::regex_match(line(), match, code)) source_ = match[1];
+    if (std::regex_match(line(), match, picture)) source_ = "./book " + match.str(1);
     while (at_ < lines_.size() && line().find("-->") == std::string::npos) ++at_;
     ++at_;
     return true;
@@ -65,6 +68,15 @@ class Parser {
     source_.clear();
     for (++at_; at_ < lines_.size() && line() != fence; ++at_) block.lines.push_back(line());
     ++at_;
+    blocks_.push_back(std::move(block));
+    return true;
+  }
+
+  /// Code by four spaces.
+  bool take_indented() {
+    if (!starts("    ")) return false;
+    Block block = {Kind::code, 0, "", "", {}};
+    for (; at_ < lines_.size() && starts("    "); ++at_) block.lines.push_back(line().substr(4));
     blocks_.push_back(std::move(block));
     return true;
   }
@@ -83,6 +95,7 @@ class Parser {
     std::smatch match;
     if (!std::regex_match(line(), match, picture)) return false;
     blocks_.push_back({Kind::picture, 0, match[1], match[2], {}});
+    if (!source_.empty()) blocks_.back().lines.push_back(std::exchange(source_, ""));
     ++at_;
     return true;
   }

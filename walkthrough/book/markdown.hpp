@@ -9,10 +9,11 @@ namespace flashbook::book {
 struct Block {
   enum class Kind { heading, paragraph, quote, item, table, code, picture };
   Kind kind;
-  int level = 0;                   ///< of a heading; how deep an item lies, from 0
-  std::string text;                ///< prose, its lines joined; what a picture shows
-  std::string label;               ///< an item's mark, a picture's file, where code comes from
-  std::vector<std::string> lines;  ///< code as it is; rows of a table, the ruling row left out
+  int level = 0;      ///< of a heading; how deep an item lies, from 0
+  std::string text;   ///< prose, its lines joined; what a picture shows
+  std::string label;  ///< an item's mark, a picture's file, where code comes from
+  /// Code as it is; rows of a table, the ruling row left out; the command that draws a picture.
+  std::vector<std::string> lines;
 };
 
 /// The part of Markdown that the pages use: headings with #, paragraphs, quotes, lists with - or

@@ -1,13 +1,11 @@
 #include "walkthrough/book/render.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "walkthrough/book/inline_text.hpp"
 #include "walkthrough/book/link_list.hpp"
 #include "walkthrough/book/markdown.hpp"
+#include "walkthrough/book/screens.hpp"
 #include "walkthrough/book/table_text.hpp"
 #include "walkthrough/book/typeface.hpp"
 
@@ -33,7 +31,7 @@ class Renderer {
       case Block::Kind::code:
         return code(block);
       case Block::Kind::picture:
-        return prose("[picture " + block.label + ": " + block.text + "]", "  ", "  ");
+        return picture(block);
     }
     return {};
   }
@@ -64,6 +62,12 @@ class Renderer {
     return prose(block.text, margin + mark + " ", others);
   }
 
+  /// What it shows, and the command that draws it in characters.
+  Lines picture(const Block& block) {
+    const std::string drawn = block.lines.empty() ? "" : " Drawn here by: `" + block.lines[0] + "`";
+    return prose("[" + block.label + "] " + block.text + "." + drawn, "  ", "  ");
+  }
+
   /// A listing between rules; lines that do not fit go on below, marked.
   Lines code(const Block& block) const {
     const std::string label = block.label.empty() ? "" : " " + block.label + " ";
@@ -87,8 +91,13 @@ class Renderer {
 }  // namespace
 
 Look look_of_stdout() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return {::isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0'), 80};
+  constexpr int widest = 80;
+  return {wants_colour(), is_interactive() ? std::min(widest, terminal_size().columns) : widest};
+}
+
+bool is_heading(const Lines& block) {
+  return block.size() == 2 &&
+         (block[1].find("═══") != std::string::npos || block[1].find("───") != std::string::npos);
 }
 
 std::vector<Lines> render(const std::string& markdown, const std::filesystem::path& page,

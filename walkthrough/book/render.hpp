@@ -12,11 +12,14 @@ struct Look {
   int columns = 80;
 };
 
-/// Faces where stdout is a terminal and NO_COLOR is not set.
+/// Faces where stdout may be coloured; as wide as a terminal, but no wider than 80.
 Look look_of_stdout();
 
 /// What stays together on a screen: a paragraph, a table, a listing. Lines without line breaks.
 using Lines = std::vector<std::string>;
+
+/// Whether the block is a heading with its ruling.
+bool is_heading(const Lines& block);
 
 /// The page as it stands on a terminal, block by block, and at its end where its links lead. `page`
 /// is the file that holds the text, against which its links are resolved.

@@ -143,13 +143,19 @@ def bounds(text):
 
 def typed(words):
     """What a reader types, broken before options so that it fits the terminal."""
-    line, lines = "$ ./book", []
-    for word in (shlex.quote(word) for word in words):
-        if len(line) + 1 + len(word) > COLUMNS - 2:
-            lines.append(line + " \\")
-            line = "     "
-        line += " " + word
-    return "\n".join([*lines, line])
+    parts = []
+    for word in words:
+        if word.startswith("-") and not word.lstrip("-").isdigit() or len(parts) < 2:
+            parts.append(shlex.quote(word))
+        else:
+            parts[-1] += " " + shlex.quote(word)
+    lines = ["$ ./book"]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) > COLUMNS - 2:
+            lines[-1] += " \\"
+            lines.append("     ")
+        lines[-1] += " " + part
+    return "\n".join(lines)
 
 
 def cut(output, ranges):

@@ -7,8 +7,8 @@ A number in the prose, in a table or in a code span of a chapter passes
     time or percent, the block that holds it must show that unit too (in a column's heading, say);
   - if the arithmetic is beside it, in a comment that readers of the page do not see:
         512 MiB<!-- = 16384 * 16384 * 2 / MiB -->
-    Numbers in it of two digits and more must themselves be in a listing or an output, so that they
-    cannot grow old;
+    Numbers in it, but for digits and powers of ten, must themselves be in a listing or an output, so
+    that they cannot grow old;
   - if its sentence, or its part of one up to a semicolon, says where it comes from: [FA1, Table 2],
     where sources.md has a heading FA1.
 
@@ -113,6 +113,10 @@ def evaluate(expression):
                    if isinstance(node, ast.Constant)]
 
 
+def is_digit_or_power_of_ten(operand):
+    return str(operand) in "0123456789" or re.fullmatch(r"10+", str(operand))
+
+
 def fault_of_expression(number, expression, evidence):
     try:
         value, operands = evaluate(expression)
@@ -123,7 +127,7 @@ def fault_of_expression(number, expression, evidence):
         return f"{number.shown()} should be {rounded}: {expression}"
     for operand in operands:
         known = any(operand in values for values, _ in evidence.blocks)
-        if operand >= 10 and not known:
+        if not (known or is_digit_or_power_of_ten(operand)):
             return f"{operand}, in {expression}, is in none of the chapter's listings and outputs"
     return None
 
