@@ -6,9 +6,13 @@ namespace flashbook::io {
 namespace {
 
 // [delta]
-/// D = rowsum(dO ∘ O). An empty row's O is wholly 0 and its Δ is 0, whatever dO holds.
+/// D = rowsum(dO ∘ O). An empty row's O is wholly 0, and its Δ is 0 whatever dO
+/// holds.
 void row_dots(const Tile& dO, const Tile& O, Tile& D) {
-  for (Index i = 0; i < D.rows(); ++i) D(i) = O.row(i).isZero(0) ? 0 : O.row(i).dot(dO.row(i));
+  for (Index i = 0; i < D.rows(); ++i) {
+    const bool is_empty = O.row(i).isZero(0);
+    D(i) = is_empty ? 0 : O.row(i).dot(dO.row(i));
+  }
 }
 // [/delta]
 

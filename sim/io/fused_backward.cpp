@@ -29,7 +29,8 @@ class FusedBackward : public BackwardPass {
 
  private:
   // [key_tile]
-  /// dK_j and dV_j; Σ_j dX_ij K_j grows by one term for every row tile that sees the keys.
+  /// dK_j and dV_j; Σ_j dX_ij K_j grows by one term for every row tile that sees
+  /// the keys.
   void key_tile(Sram& sram, const KeyTile& tile) const {
     stream_queries(sram, tile, [&](const QueryTile& rows, KeyPass& pass) {
       QuerySide queries = load_queries(sram, rows);

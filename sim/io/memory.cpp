@@ -179,7 +179,8 @@ Resident Sram::resident(std::size_t slot) const {
 Tile Sram::load(Tensor tensor, const Region& region) {
   const Hbm::Entry& from = hbm_.entry(tensor);
   check_within(from.name, from.layout, region);
-  Tile tile = allocate(from.name, region.rows, region.columns, bytes_of(from.layout.dtype));
+  const Index element_bytes = bytes_of(from.layout.dtype);
+  Tile tile = allocate(from.name, region.rows, region.columns, element_bytes);
   if (region.size() == 0) return tile;
   at_region(from.layout, from.source, region,
             [&](const auto* source) { copy_in(source, from.layout, tile); });
