@@ -12,6 +12,7 @@ import unittest
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(REPOSITORY, "walkthrough", "pages"))
+import directives  # noqa: E402
 import pages  # noqa: E402
 
 PROGRAM = """#!/bin/sh
@@ -129,6 +130,15 @@ class SmallBook(unittest.TestCase):
         self.assertIn("```cpp\nint middle = 4096;\nint inner;\n```", text)
         self.assertIn("```console\n$ ./book refuse\nno such thing\n```", text)
         self.assertEqual(self.read("walkthrough/chapters/01_wall/one.svg"), "<svg/>\n")
+
+    def test_how_a_long_command_is_broken(self):
+        names = "standard_backward,fa2_backward,fused_backward,three_kernel_backward"
+        self.assertEqual(directives.typed(["sim", "sweep", "--n", "4096", "--d", "64", "--br", "128",
+                                           "--bc", "128", "--dtype", "fp16", "--algorithm", names]),
+                         "$ ./book sim sweep --n 4096 --d 64 --br 128 --bc 128 --dtype fp16 "
+                         f"--algorithm \\\n      {names}")
+        self.assertEqual(directives.typed(["softmax", "--start", "0", "-200"]),
+                         "$ ./book softmax --start 0 -200")
 
     # Stale blocks. Each is put right by making the pages again.
 
@@ -291,6 +301,10 @@ class SmallBook(unittest.TestCase):
     def test_nothing_to_run_at_once(self):
         self.spoil(PAGE, "*Needs: nothing. 15 minutes.*\n", "*Needs: nothing. 15 minutes.*\n" + 20 * "\nMuch.\n")
         self.expect("nothing to run within the first 24 lines")
+
+    def test_a_fence_too_wide(self):
+        self.spoil(PAGE, "Why.", "```\n" + 79 * "x" + "\n```")
+        self.expect("a line of 79 columns in a fence, where 78 fit")
 
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")

@@ -86,8 +86,12 @@ TEST_CASE("book: headings, quotes, lists, pictures") {
 TEST_CASE("book: code stands between rules, with its source; what is too long goes on below") {
   CHECK(rendered("<!-- code a.cpp : b -->\n```cpp\nint  x;\n0123456789abcdef\n```", 12) ==
         "── a.cpp : b \nint  x;\n0123456789ab\n↪ cdef\n────────────\n");
-  CHECK(rendered("    indented\n      more\n\n````\n```\n````", 8) ==
-        "────────\nindented\n  more\n────────\n\n────────\n```\n────────\n");
+  CHECK(rendered("```console\n$ a\n````\n```", 8) == "────────\n$ a\n````\n────────\n");
+}
+
+TEST_CASE("book: what is in no file and was printed by no command is only indented") {
+  CHECK(rendered("    S = QKᵀ\n      more\n\n````\n```\n````", 14) ==
+        "  S = QKᵀ\n    more\n\n  ```\n");
 }
 
 TEST_CASE("book: a command is bold to the end of its last line") {

@@ -8,8 +8,6 @@
 #include <array>
 #include <stdexcept>
 
-extern char** environ;
-
 namespace flashbook::book {
 namespace {
 
@@ -24,6 +22,7 @@ pid_t start(std::vector<std::string>& words, const std::array<int, 2>& pipe) {
   posix_spawn_file_actions_addclose(&files, pipe[1]);
 
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child = 0;

@@ -21,7 +21,7 @@ std::string glossary_entries(const std::string& glossary, const std::string& ter
   std::string holding;
   for (std::size_t at = glossary.find(heading); at != std::string::npos;) {
     const std::size_t next = glossary.find(heading, at + 1);
-    const std::string entry = glossary.substr(at + 1, next - at);
+    std::string entry = glossary.substr(at + 1, next - at);
     const std::string name = spelled(entry.substr(3, entry.find('\n') - 3));
     if (name == spelled(term)) return entry;
     if (name.find(spelled(term)) != std::string::npos) holding += entry;

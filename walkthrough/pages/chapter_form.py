@@ -8,6 +8,7 @@ import links
 HEAD = re.compile(r"# (\d+)\. [^\n]+\n\n(?:> [^\n]+\n)+\n\*Needs: ([^*]+)\. (\d+) minutes\.\*\n")
 LAST_SECTIONS = ["What remains unexplained", "Exercises"]
 FIRST_SCREEN = 24  # lines
+WIDEST = 78  # columns
 
 
 def faults_of(page):
@@ -27,11 +28,23 @@ def faults_of(page):
     runs = [block for block in page.blocks if block.kind == "run"]
     if not runs or runs[0].line > FIRST_SCREEN:
         yield 1, f"nothing to run within the first {FIRST_SCREEN} lines"
+    yield from wide_lines(page)
     sections = [line[3:].strip() for _, line in links.prose_lines(page.lines)
                 if line.startswith("## ")]
     if sections[-2:] != LAST_SECTIONS:
         yield len(page.lines), f"its last two sections are not {' and '.join(LAST_SECTIONS)}"
     yield from exercise_faults(page)
+
+
+def wide_lines(page):
+    """Fences of the author's own stand indented on a terminal."""
+    own = [True] * len(page.lines)
+    for block in page.blocks:
+        own[block.begin:block.end] = [False] * (block.end - block.begin)
+    prose = {line for line, _ in links.prose_lines(page.lines)}
+    for number, line in enumerate(page.lines, 1):
+        if own[number - 1] and number not in prose and len(line) > WIDEST:
+            yield number, f"a line of {len(line)} columns in a fence, where {WIDEST} fit"
 
 
 def exercise_faults(page):

@@ -142,19 +142,20 @@ def bounds(text):
 
 
 def typed(words):
-    """What a reader types, broken before options so that it fits the terminal."""
-    parts = []
+    """What a reader types, broken so that it fits the terminal: before options, where that is enough."""
+    parts = []  # an option and its values, or words before any option
     for word in words:
-        if word.startswith("-") and not word.lstrip("-").isdigit() or len(parts) < 2:
-            parts.append(shlex.quote(word))
-        else:
-            parts[-1] += " " + shlex.quote(word)
+        is_option = re.match(r"-+[a-z]", word) is not None
+        parts += [[]] if is_option or len(parts) < 2 else []
+        parts[-1].append(shlex.quote(word))
     lines = ["$ ./book"]
     for part in parts:
-        if len(lines[-1]) + 1 + len(part) > COLUMNS - 2:
-            lines[-1] += " \\"
-            lines.append("     ")
-        lines[-1] += " " + part
+        whole = " ".join(part)
+        for text in [whole] if len(whole) <= COLUMNS - 8 else part:
+            if len(lines[-1]) + 1 + len(text) > COLUMNS - 2:
+                lines[-1] += " \\"
+                lines.append("     ")
+            lines[-1] += " " + text
     return "\n".join(lines)
 
 
