@@ -107,6 +107,12 @@ TEST_CASE("book: tables are aligned, and wrapped where they are too wide") {
         "  a    b\n  ──────────────\n  one  two three\n       four\n");
 }
 
+TEST_CASE("book: a table's column is never narrower than its longest word") {
+  CHECK(rendered("| a | b |\n|---|---|\n| unbreakable | one two |\n| c | d |", 18) ==
+        "  a            b\n  ────────────────\n  unbreakable  one\n               two\n"
+        "  c            d\n");
+}
+
 TEST_CASE("book: links are listed once, as ways to get there") {
   const std::string text = rendered(
       "[next](../02_two/chapter.md), [again](../02_two/chapter.md#x), [LSE](../glossary.md#lse), "
