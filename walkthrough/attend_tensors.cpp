@@ -9,6 +9,8 @@
 namespace flashbook {
 namespace {
 
+using Shape = std::vector<std::int64_t>;
+
 /// Sizes of a [batch, tokens, heads, channels] tensor, whatever its layout and rank.
 struct Sizes {
   std::int64_t batch, tokens, heads, channels;
@@ -220,8 +222,12 @@ Cotangents AttendTensors::cotangents() const {
 AttendTensors load_tensors(const AttendRequest& request) {
   const DType dtype = dtype_of(request);
   const bool packed = is_packed(request), bhnd = is_bhnd(request);
-  const auto read = [dtype](const std::string& flag, const std::string& file) {
-    return file.empty() ? Tensor{} : read_tensor(flag, file, dtype);
+  const auto read = [&](const std::string& flag, const std::string& file) {
+    Tensor tensor = file.empty() ? Tensor{} : read_tensor(flag, file, dtype);
+    if (request.takes_matrices && tensor.shape.size() == 2)
+      tensor.shape = bhnd ? Shape{1, 1, tensor.shape[0], tensor.shape[1]}
+                          : Shape{1, tensor.shape[0], 1, tensor.shape[1]};
+    return tensor;
   };
   Tensor q = read("--q", request.q), k = read("--k", request.k), v = read("--v", request.v);
   if (k.shape.size() != q.shape.size() || v.shape.size() != q.shape.size())

@@ -16,6 +16,7 @@ struct AttendRequest {
   std::string layout = "bnhd", dtype, causal, align;
   std::optional<double> scale, softcap;
   std::optional<std::array<std::string, 2>> window;
+  bool takes_matrices = false;  ///< a tensor may also be [N, d], which is one head of one sequence
 };
 
 /// A user's tensors, rounded to one dtype, and the problem they pose.

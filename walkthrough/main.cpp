@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   flashbook::add_tour(app);
   flashbook::add_read(app);
   flashbook::add_check(app);
+  flashbook::add_step(app);
   flashbook::add_attend(app);
   flashbook::add_list(app);
   flashbook::add_sim(app);

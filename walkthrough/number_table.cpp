@@ -9,26 +9,11 @@ namespace {
 
 constexpr const char* indent = "  ";
 
-/// Characters on the screen: bytes that do not continue a UTF-8 sequence.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-  }));
-}
-
 std::string spaces(const std::string& text, std::size_t width) {
   const std::size_t used = width_of(text);
   std::string out;
   out.resize(width > used ? width - used : 0, ' ');
   return out;
-}
-
-std::string right(const std::string& text, std::size_t width) {
-  return spaces(text, width).append(text);
-}
-
-std::string left(const std::string& text, std::size_t width) {
-  return std::string(text).append(spaces(text, width));
 }
 
 /// The lines of one matrix, its name above, all of one width.
@@ -55,6 +40,20 @@ void trim(std::string& line) {
 }
 
 }  // namespace
+
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+  }));
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return spaces(text, width).append(text);
+}
+
+std::string left(const std::string& text, std::size_t width) {
+  return std::string(text).append(spaces(text, width));
+}
 
 std::string side_by_side(const std::vector<NamedMatrix>& matrices, int decimals) {
   std::vector<std::string> lines;

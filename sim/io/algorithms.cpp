@@ -157,8 +157,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   Machine machine;
   machine.sram_bytes = options.sram_bytes;
   machine.listener = options.listener;
-  if (options.observer || nominal_flops(algorithm, problem) < worth_a_second_thread)
-    machine.max_workers = 1;
+  if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
   RunOptions run_options = options;
   run_options.blocks = clamped(options.blocks, problem);
   algorithm.execute(machine, problem, tensors, run_options);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 
@@ -31,17 +30,6 @@ struct RunTensors {
   Gradients gradients;
 };
 
-/// One step of a blocked forward pass: what a row tile holds after it has taken in one key tile.
-struct TileStep {
-  Member member;
-  Index query_head;
-  Range rows, keys;     ///< of the member
-  Matrix<float> S, P;   ///< [B_r, B_c]
-  Vector<float> m, l;   ///< [B_r], after the tile
-  Vector<float> alpha;  ///< [B_r], what the run multiplied ℓ and O by
-  Matrix<float> O;      ///< [B_r, d_v], not yet divided by ℓ
-};
-
 /// Beyond it every run of a million keys would be a handful.
 inline constexpr Index most_splits = 65536;
 
@@ -58,9 +46,8 @@ struct RunOptions : Schedule {
   Index sram_bytes = Sram::unlimited;  ///< of one worker
   /// Every result repeats bit for bit, also where additions would else come in any order.
   bool deterministic = false;
-  /// Called after every tile of a blocked forward pass; tiles then run one by one, in order.
-  std::function<void(const TileStep&)> observer = nullptr;
-  Listener* listener = nullptr;  ///< hears of every move, tile and product; tasks then run in order
+  /// Hears of every move, tile and product, and of the values shown; tasks then run in order.
+  Listener* listener = nullptr;
 };
 
 /// What is read at every visit of a tile, streaming past what stays: the keys past each row tile,

@@ -53,6 +53,7 @@ KeySide BackwardPass::load_keys(Sram& sram, const KeyTile& tile) const {
 void BackwardPass::store_zeros(Sram& sram, Tensor tensor, const Region& region) {
   Tile zeros = sram.allocate("zeros", region.rows, region.columns);
   zeros.setZero();
+  sram.show("zeros", zeros);
   sram.store(zeros, tensor, region);
 }
 
@@ -74,7 +75,10 @@ ScoreGradient BackwardPass::recompute(Sram& sram, const ScoreTile& at, float slo
 /// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D). A hidden pair's P and dS are 0.
 void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySide& queries,
                                  const KeySide& keys) const {
-  set_product(sram, tile.dS, 1, queries.dO, keys.V.transpose());  // dP
+  set_product(sram, tile.dS, 1, queries.dO, keys.V.transpose());
+  sram.show("LSE", queries.lse);
+  sram.show("dP = dO Vᵀ", tile.dS);
+  sram.show("Δ = rowsum(dO ∘ O)", queries.D);
   for (Index i = 0; i < tile.S.rows(); ++i) {
     auto s = tile.S.row(i).array(), ds = tile.dS.row(i).array();
     const float lse = shift_of(queries.lse(i));
@@ -89,6 +93,8 @@ void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySid
     }
     ds *= s;
   }
+  sram.show("P = exp(S − LSE)", tile.S);
+  sram.show("dS = P ∘ (dP − Δ)", tile.dS);
 }
 // [/differentiate]
 
@@ -130,8 +136,10 @@ ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& ti
   Tile& P = visited.S;
   round_tile(P, problem_.dtype());
   add_product(sram, pass.dV, P.transpose(), queries.dO);
+  sram.show("dV += Pᵀ dO", P.transpose() * queries.dO);
   to_operand(visited);
   add_product(sram, pass.dK, visited.dS.transpose(), queries.Q);
+  sram.show("dK += dSᵀ Q", visited.dS.transpose() * queries.Q);
   return visited;
 }
 // [/visit]
@@ -139,8 +147,11 @@ ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& ti
 void BackwardPass::finish(Sram& sram, KeyPass& pass) const {
   const auto& [member, kv_head, keys] = pass.at;
   pass.dK *= static_cast<float>(problem_->scale);
+  sram.show("dK = scale · Σ dSᵀ Q", pass.dK);
+  sram.show("dV = Σ Pᵀ dO", pass.dV);
   sram.store(pass.dK, hbm_.grad_k, key_rows(member, kv_head, keys, problem_->d));
   sram.store(pass.dV, hbm_.grad_v, key_rows(member, kv_head, keys, problem_->d_v));
+  sram.end_step();
 }
 
 std::vector<QueryTile> BackwardPass::rows_that_see(const KeyTile& tile) const {
@@ -171,9 +182,11 @@ void BackwardPass::delta_kernel(Sram& sram, Index head, Tensor kept) const {
   float grad_sink = 0;
   for (Index b = 0; b < problem_->members; ++b) {
     const Member member = problem_.member(b);
-    for (Index i = 0; i * blocks_.rows < member.n_q; ++i)
+    for (Index i = 0; i * blocks_.rows < member.n_q; ++i) {
       grad_sink +=
           delta_tile(sram, {member, head, tile_of(i, blocks_.rows, member.n_q)}, sink, kept);
+      sram.end_step();
+    }
   }
   if (hbm_.sinks) sram.store_element(grad_sink, hbm_.grad_sinks, 0, head, 0);
 }
@@ -189,6 +202,7 @@ float BackwardPass::delta_tile(Sram& sram, const QueryTile& tile, float sink, Te
     row_dots(dO, O, D);
   }
   if (hbm_.grad_lse) D -= sram.load(hbm_.grad_lse, vector);
+  sram.show("Δ = rowsum(dO ∘ O)", D);
   if (kept) sram.store(D, kept, vector);
   if (!hbm_.sinks) return 0;
 
@@ -235,6 +249,7 @@ void BackwardPass::add_head(Sram& sram, const Member& member, Index h, const Bia
           recompute(sram, {member, h, rows, keys}, slope, queries.Q, key_side.K);
       differentiate(sram, visited, queries, key_side);
       add_broadcast(visited.dS, sum);
+      sram.end_step();
     }
   }
 }

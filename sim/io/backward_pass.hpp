@@ -80,11 +80,19 @@ class BackwardPass {
   /// lives, K is fit for dX K.
   ScoreGradient visit(Sram& sram, KeyPass& pass, const QueryTile& tile, QuerySide& queries) const;
   void finish(Sram& sram, KeyPass& pass) const;
+  /// dQ += dX K.
+  static void add_to_queries(Sram& sram, Tile& dQ, const ScoreGradient& tile, const Tile& K) {
+    add_product(sram, dQ, tile.dS, K);
+    sram.show("dQ += dS K", tile.dS * K);
+  }
   /// start, then each(row tile, pass) for every row tile of the group that sees the keys, finish.
   template <class Each>
   void stream_queries(Sram& sram, const KeyTile& tile, const Each& each) const {
     KeyPass pass = start(sram, tile);
-    for (const QueryTile& rows : rows_that_see(tile)) each(rows, pass);
+    for (const QueryTile& rows : rows_that_see(tile)) {
+      each(rows, pass);
+      sram.end_step();
+    }
     finish(sram, pass);
   }
 

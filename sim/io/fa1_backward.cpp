@@ -39,7 +39,7 @@ class Fa1Backward : public BackwardPass {
       QuerySide queries = load_queries(sram, rows);
       Tile dQ = dq_.load(sram, rows);
       const ScoreGradient visited = visit(sram, pass, rows, queries);
-      add_product(sram, dQ, visited.dS, pass.keys.K);
+      add_to_queries(sram, dQ, visited, pass.keys.K);
       dq_.store(sram, dQ, rows, tile.keys);
     });
   }

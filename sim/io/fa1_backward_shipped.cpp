@@ -31,7 +31,7 @@ class Fa1BackwardShipped : public BackwardPass {
       QuerySide queries = is_first ? first_load(sram, rows) : load_queries(sram, rows);
       Tile dQ = is_first ? dq_.zeros(sram, rows) : dq_.load(sram, rows);
       const ScoreGradient visited = visit(sram, pass, rows, queries);
-      add_product(sram, dQ, visited.dS, pass.keys.K);
+      add_to_queries(sram, dQ, visited, pass.keys.K);
       dq_.store(sram, dQ, rows, tile.keys);
     });
   }

@@ -29,8 +29,9 @@ class Fa1Forward {
         const Range visits = steps_.key_tiles_of(tile);
         RowTile row = load(sram, tile, slope, j == visits.first);
         steps_.take_in(sram, row, keys);
-        row.state.divide_by_l();
+        row.state.divide_by_l(sram);
         store(sram, row, j + 1 == visits.last);
+        sram.end_step();
       }
     }
   }
@@ -70,10 +71,13 @@ class Literal : public Fa1Forward {
   void initialise(Sram& sram, const QueryTile& tile) const {
     RowState state = steps_.start(sram, tile.rows.size(), steps_.load_first_state(sram, tile.head));
     const bool is_unvisited = steps_.key_tiles_of(tile).empty();
+    sram.show("O = 0", state.O);
+    sram.show("m", state.m);
+    sram.show("ℓ", state.l);
     sram.store(state.O, O_after(is_unvisited), O_of(tile));
     sram.store(state.m, m_, vector_of(tile));
     sram.store(state.l, l_, vector_of(tile));
-    if (is_unvisited && hbm_.lse) sram.store(state.lse_in_place(), hbm_.lse, vector_of(tile));
+    if (is_unvisited && hbm_.lse) sram.store(state.lse_in_place(sram), hbm_.lse, vector_of(tile));
   }
 
  private:
@@ -85,6 +89,7 @@ class Literal : public Fa1Forward {
                     sram.load(l_, vector_of(tile))}};
     auto& [O, m, l] = row.state;
     for (Index i = 0; i < O.rows(); ++i) O.row(i) *= l(i);
+    sram.show("O = diag(ℓ) O", O);
     return row;
   }
 
@@ -92,7 +97,7 @@ class Literal : public Fa1Forward {
     sram.store(row.state.O, O_after(is_last), O_of(row.at));
     sram.store(row.state.m, m_, vector_of(row.at));
     sram.store(row.state.l, l_, vector_of(row.at));
-    if (is_last && hbm_.lse) sram.store(row.state.lse_in_place(), hbm_.lse, vector_of(row.at));
+    if (is_last && hbm_.lse) sram.store(row.state.lse_in_place(sram), hbm_.lse, vector_of(row.at));
   }
 
   const Tensor m_, l_;
@@ -109,7 +114,7 @@ class Shipped : public Fa1Forward {
     if (!steps_.key_tiles_of(tile).empty()) return;
     RowState state = steps_.start(sram, tile.rows.size(), steps_.load_first_state(sram, tile.head));
     sram.store(state.O, hbm_.o, O_of(tile));
-    sram.store(state.lse_in_place(), hbm_.lse, vector_of(tile));
+    sram.store(state.lse_in_place(sram), hbm_.lse, vector_of(tile));
   }
 
  private:
@@ -127,7 +132,7 @@ class Shipped : public Fa1Forward {
 
   void store(Sram& sram, RowTile& row, bool is_last) const override {
     sram.store(row.state.O, O_after(is_last), O_of(row.at));
-    sram.store(row.state.lse_in_place(), hbm_.lse, vector_of(row.at));
+    sram.store(row.state.lse_in_place(sram), hbm_.lse, vector_of(row.at));
   }
 };
 

@@ -31,7 +31,7 @@ class Fa2Backward : public BackwardPass {
           sram.load(hbm_.o, query_rows(rows.member, rows.head, rows.rows, problem_->d_v)));
       Tile dQ = dq_.load(sram, rows);
       const ScoreGradient visited = visit(sram, pass, rows, queries);
-      add_product(sram, dQ, visited.dS, pass.keys.K);
+      add_to_queries(sram, dQ, visited, pass.keys.K);
       dq_.store(sram, dQ, rows, tile.keys);
     });
   }

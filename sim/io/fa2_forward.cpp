@@ -21,9 +21,9 @@ class Fa2Forward {
     RowTile row = {tile, slope, steps_.load_queries(sram, tile),
                    steps_.start(sram, rows.size(), steps_.load_first_state(sram, h))};
     steps_.take_in(sram, row, steps_.key_tiles_of(tile));
-    row.state.divide_by_l();
+    row.state.divide_by_l(sram);
     sram.store(row.state.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(row.state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
+    sram.store(row.state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
   }
 
  private:

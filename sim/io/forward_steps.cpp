@@ -4,13 +4,15 @@
 
 namespace flashbook::io {
 
-void RowState::divide_by_l() {
+void RowState::divide_by_l(Sram& sram) {
   for (Index i = 0; i < O.rows(); ++i)
     if (l(i) != 0) O.row(i) /= l(i);
+  sram.show("O = diag(ℓ)⁻¹ O", O);
 }
 
-Tile& RowState::lse_in_place() {
+Tile& RowState::lse_in_place(Sram& sram) {
   to_lse(m, l);
+  sram.show("LSE = m + ln ℓ", m);
   return m;
 }
 
@@ -41,26 +43,21 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const {
   sram.count_visited_tile();
   scores_.compute(sram, {member, h, rows, keys.keys}, row.slope, row.Q, keys.K, S);
   const SilencedKeys silenced(S, keys.V);
-
-  const bool observed = options_.observer != nullptr;
-  const Matrix<float> scores = observed ? Matrix<float>(S) : Matrix<float>();
-  Vector<float> alpha(rows.size());
-  update(sram, S, keys.V, row.state, alpha);
-  const Tile& P = S;
-  const auto& [O, m, l] = row.state;
-  if (observed) options_.observer({member, h, rows, keys.keys, scores, P, m, l, alpha, O});
+  update(sram, S, keys.V, row.state);
 }
 
 void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
   for (Index j = key_tiles.first; j < key_tiles.last; ++j) {
     KeyValueTile keys = load_keys(sram, row.at.member, row.at.head, j);
     take_in(sram, row, keys);
+    sram.end_step();
   }
 }
 
 /// m, ℓ take in S;  α = exp(m_old − m);  P = exp(S − m), in S's place;  O = diag(α) O + P V.
-void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row,
-                          Vector<float>& alpha) const {
+void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row) const {
+  Vector<float> alpha(S.rows());
+  sram.show("m_old", row.m);
   for (Index i = 0; i < S.rows(); ++i) {
     alpha(i) = absorb(S.row(i).array(), row.m(i), row.l(i));
     if (alpha(i) != 1) row.O.row(i) *= alpha(i);
@@ -68,6 +65,11 @@ void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row,
   Tile& P = S;
   round_tile(P, problem_.dtype());
   add_product(sram, row.O, P, V);
+  sram.show("m = max(m_old, rowmax S)", row.m);
+  sram.show("α = exp(m_old − m)", alpha);
+  sram.show("P = exp(S − m)", P);
+  sram.show("ℓ = α ℓ + rowsum P", row.l);
+  sram.show("O = diag(α) O + P V", row.O);
 }
 
 }  // namespace flashbook::io

@@ -13,9 +13,9 @@ struct RowState {
   Tile m, l;  ///< [B_r]
 
   /// O = diag(ℓ)⁻¹ O. A row that has seen no key has ℓ = 0 and O = 0.
-  void divide_by_l();
+  void divide_by_l(Sram& sram);
   /// m + ln ℓ, in m's place.
-  Tile& lse_in_place();
+  Tile& lse_in_place(Sram& sram);
 };
 
 /// What a worker holds of one row tile while it takes in keys.
@@ -67,7 +67,7 @@ class ForwardSteps {
   void take_in(Sram& sram, RowTile& row, Range key_tiles) const;
 
  private:
-  void update(Sram& sram, Tile& S, const Tile& V, RowState& row, Vector<float>& alpha) const;
+  void update(Sram& sram, Tile& S, const Tile& V, RowState& row) const;
 
   const AttentionProblem& problem_;
   const RunOptions& options_;

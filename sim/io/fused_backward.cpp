@@ -37,6 +37,7 @@ class FusedBackward : public BackwardPass {
       const ScoreGradient visited = visit(sram, pass, rows, queries);
       Tile dQ = sram.allocate("dQ", rows.rows.size(), problem_->d);
       set_product(sram, dQ, 1, visited.dS, pass.keys.K);
+      sram.show("dQ += dS K", dQ);
       sram.atomic_add(dQ, sum_, region(rows));
     });
   }
@@ -46,6 +47,7 @@ class FusedBackward : public BackwardPass {
   void convert(Sram& sram, const QueryTile& tile) const {
     Tile dQ = sram.load(sum_, region(tile));
     dQ *= static_cast<float>(problem_->scale);
+    sram.show("dQ = scale · Σ dS K", dQ);
     sram.store(dQ, hbm_.grad_q, region(tile));
   }
 

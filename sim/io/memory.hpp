@@ -81,10 +81,15 @@ struct Resident {
   Index rows, columns, bytes;
 };
 
-/// Hears of everything a worker does that counts, as it happens (Machine::listener, launch.hpp).
+struct ScoreTile;  // scores.hpp
+
+/// Hears of everything a worker does that counts, as it happens (Machine::listener, launch.hpp),
+/// and of the values that the algorithm shows.
 class Listener {
  public:
   enum class Move { load, store, atomic_add };
+  /// Of a tile or a vector (one column), for as long as the call lasts.
+  using Values = Eigen::Ref<const Matrix<float>>;
 
   virtual ~Listener() = default;
   /// What was heard so far is no part of the run (Machine::forget).
@@ -99,6 +104,12 @@ class Listener {
   virtual void on_allocate(const Resident& tile, Index resident_bytes) = 0;
   virtual void on_release(const Resident& tile, Index resident_bytes) = 0;
   virtual void on_product(Index flops) = 0;
+  /// S of a tile, before anything takes its place.
+  virtual void on_scores(const ScoreTile&, const Values& /*S*/) {}
+  /// What an algorithm shows of its working.
+  virtual void on_show(std::string_view /*equation*/, const Values&) {}
+  /// The end of a visit of a tile, or of a phase without one; so is the end of a task.
+  virtual void on_step_end() {}
 };
 
 class Hbm {
@@ -186,6 +197,23 @@ class Sram {
     tally_.flops += flops;
     if (listener_ != nullptr) listener_->on_product(flops);
   }
+
+  // An algorithm shows its working to the listener. Where there is none, an expression is not
+  // even evaluated.
+
+  /// `equation` is the paper's: what the values are, "=" and how they came about.
+  template <class Values>
+  void show(std::string_view equation, const Values& values) const {
+    if (listener_ != nullptr) listener_->on_show(equation, values);
+  }
+  void show_scores(const ScoreTile& at, const Tile& S) const {
+    if (listener_ != nullptr) listener_->on_scores(at, S);
+  }
+  /// What was done since the last step is one: a tile of S visited, or a phase without one.
+  void end_step() const {
+    if (listener_ != nullptr) listener_->on_step_end();
+  }
+
   const Tally& tally() const { return tally_; }
   Index resident_bytes() const { return resident_bytes_; }
 

@@ -11,7 +11,9 @@ bool PartialDq::is_first(const QueryTile& tile, Range keys) const {
 }
 
 void PartialDq::clear(Sram& sram, const QueryTile& tile) const {
-  sram.store(zeros(sram, tile), visits(tile).empty() ? dq_ : workspace_, region(tile));
+  const Tile sum = zeros(sram, tile);
+  sram.show("dQ = 0", sum);
+  sram.store(sum, visits(tile).empty() ? dq_ : workspace_, region(tile));
 }
 
 Tile PartialDq::load(Sram& sram, const QueryTile& tile) const {
@@ -27,6 +29,7 @@ Tile PartialDq::zeros(Sram& sram, const QueryTile& tile) const {
 void PartialDq::store(Sram& sram, Tile& sum, const QueryTile& tile, Range keys) const {
   const bool is_last = keys.first / blocks_.columns == visits(tile).last - 1;
   if (is_last) sum *= static_cast<float>(problem_->scale);
+  sram.show(is_last ? "dQ = scale · Σ dS K" : "dQ, so far", sum);
   sram.store(sum, is_last ? dq_ : workspace_, region(tile));
 }
 

@@ -59,6 +59,7 @@ void ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile
   if (hbm_.bias) add_bias(sram, at, S);
   const Band band = band_of(problem_, at.member);
   if (band.classify(at.rows, at.keys) != TileClass::full) mask(band, at, S);
+  sram.show_scores(at, S);
 }
 
 bool ScoreRule::hides_pairs(const ScoreTile& at, const Tile& S) const {

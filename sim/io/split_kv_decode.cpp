@@ -39,9 +39,9 @@ class SplitKvDecode {
     const auto [first, last] = steps_.key_tiles_of(run.tile);
     const Index T = last - first, s = run.split;
     steps_.take_in(sram, row, Range{first + s * T / splits_, first + (s + 1) * T / splits_});
-    row.state.divide_by_l();
+    row.state.divide_by_l(sram);
     sram.store(row.state.O, O_partial_, partial(run.tile, s, d_v_));
-    sram.store(row.state.lse_in_place(), lse_partial_, partial(run.tile, s, 1));
+    sram.store(row.state.lse_in_place(sram), lse_partial_, partial(run.tile, s, 1));
   }
 
   /// O = Σ_s e^(LSE_s − LSE) O_s,  LSE = ln(e^sink + Σ_s e^(LSE_s)): merged run by run.
@@ -52,6 +52,8 @@ class SplitKvDecode {
     for (Index s = 0; s < splits_; ++s) {
       const Tile O_s = sram.load(O_partial_, partial(tile, s, d_v_));
       const Tile lse_s = sram.load(lse_partial_, partial(tile, s, 1));
+      sram.show("O_s", O_s);
+      sram.show("LSE_s", lse_s);
       for (Index i = 0; i < rows.size(); ++i) {
         const Merged merged = merge({m(i), l(i)}, state_of_part(lse_s(i)));
         O.row(i) = merged.weight_a * O.row(i) + merged.weight_b * O_s.row(i);
@@ -59,9 +61,12 @@ class SplitKvDecode {
         l(i) = merged.state.l;
       }
     }
-    state.divide_by_l();
+    sram.show("m = max_s LSE_s", m);
+    sram.show("ℓ = Σ_s exp(LSE_s − m)", l);
+    sram.show("O = Σ_s exp(LSE_s − m) O_s", O);
+    state.divide_by_l(sram);
     sram.store(O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(state.lse_in_place(), hbm_.lse, query_rows(member, h, rows, 1));
+    sram.store(state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
   }
 
  private:

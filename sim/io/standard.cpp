@@ -69,7 +69,7 @@ class Standard {
   template <class Task>
   void for_heads(Index heads, const Task& task);
   template <class Rows>
-  void stream(const Member& member, const Rows& rows) const;
+  static void stream(Sram& sram, const Member& member, const Rows& rows);
 
   void compute_scores(Sram& sram, const HeadOf& at) const;
   void softmax(Sram& sram, const HeadOf& at) const;
@@ -110,9 +110,11 @@ void Standard::for_heads(Index heads, const Task& task) {
 }
 
 template <class Rows>
-void Standard::stream(const Member& member, const Rows& rows) const {
-  for (Index i = 0; i * standard_rows < member.n_q; ++i)
+void Standard::stream(Sram& sram, const Member& member, const Rows& rows) {
+  for (Index i = 0; i * standard_rows < member.n_q; ++i) {
     rows(tile_of(i, standard_rows, member.n_q));
+    sram.end_step();
+  }
 }
 
 // ---- forward
@@ -131,7 +133,7 @@ void Standard::compute_scores(Sram& sram, const HeadOf& at) const {
   const Range keys = {0, m.n_k};
   const float slope = scores_.load_slope(sram, m, h);
   const Tile K = sram.load(hbm_.k, key_rows(m, problem_.kv_head(h), keys, problem_->d));
-  stream(m, [&](Range rows) {
+  stream(sram, m, [&](Range rows) {
     const Tile Q = sram.load(hbm_.q, query_rows(m, h, rows, problem_->d));
     Tile S = sram.allocate("S", rows.size(), m.n_k);
     std::optional<Tile> H;
@@ -149,8 +151,9 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
   const SoftmaxState start =
       hbm_.sinks ? state_of_part(sram.load_element(hbm_.sinks, 0, h, 0)) : SoftmaxState{};
   const bool writes_lse = hbm_.lse && !backward_;
-  stream(m, [&](Range rows) {
+  stream(sram, m, [&](Range rows) {
     Tile S = sram.load(S_, pairs(m, h, rows)), lse = sram.allocate("LSE", rows.size(), 1);
+    sram.show("S", S);
     for (Index i = 0; i < S.rows(); ++i) {
       auto row = S.row(i).array();
       const Eigen::Array<bool, 1, Eigen::Dynamic> hidden = row == minus_infinity;
@@ -159,7 +162,9 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
       row = hidden.select(hidden_weight, row / state.l);
       lse(i) = state.lse();
     }
+    sram.show("P = softmax(S)", S);
     sram.store(S, P_, pairs(m, h, rows));
+    if (writes_lse) sram.show("LSE", lse);
     if (writes_lse) sram.store(lse, hbm_.lse, query_rows(m, h, rows, 1));
   });
 }
@@ -170,11 +175,13 @@ void Standard::weigh_values(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head, kv_head = problem_.kv_head(h);
   Tile V = sram.load(hbm_.v, key_rows(m, kv_head, {0, m.n_k}, problem_->d_v));
-  stream(m, [&](Range rows) {
+  stream(sram, m, [&](Range rows) {
     const Tile P = sram.load(P_, pairs(m, h, rows));
     Tile O = sram.allocate("O", rows.size(), problem_->d_v);
     O.setZero();
     add_seen_product(sram, O, P, V);
+    sram.show("P", P);
+    sram.show("O = P V", O);
     sram.store(O, hbm_.o, query_rows(m, h, rows, problem_->d_v));
   });
 }
@@ -203,10 +210,12 @@ void Standard::grad_values(Sram& sram, const HeadOf& at) const {
   dV.setZero();
   for (Index g = 0; g < problem_.group(); ++g) {
     const Index h = kv_head * problem_.group() + g;
-    stream(m, [&](Range rows) {
+    stream(sram, m, [&](Range rows) {
       const Tile P = sram.load(P_, pairs(m, h, rows));
       Tile dO = sram.load(hbm_.grad_o, query_rows(m, h, rows, problem_->d_v));
       add_seen_product(sram, dV, P.transpose(), dO);
+      sram.show("P", P);
+      sram.show("dV = Σ Pᵀ dO", dV);
     });
   }
   sram.store(dV, hbm_.grad_v, key_rows(m, kv_head, {0, m.n_k}, problem_->d_v));
@@ -217,10 +226,11 @@ void Standard::grad_weights(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head;
   const Tile V = sram.load(hbm_.v, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d_v));
-  stream(m, [&](Range rows) {
+  stream(sram, m, [&](Range rows) {
     const Tile dO = sram.load(hbm_.grad_o, query_rows(m, h, rows, problem_->d_v));
     Tile dP = sram.allocate("dP", rows.size(), m.n_k);
     set_product(sram, dP, 1, dO, V.transpose());
+    sram.show("dP = dO Vᵀ", dP);
     sram.store(dP, dP_, pairs(m, h, rows));
   });
 }
@@ -231,7 +241,8 @@ void Standard::grad_scores(Sram& sram, Index head) const {
   float grad_sink = 0;
   for (Index b = 0; b < problem_->members; ++b) {
     const HeadOf at = {problem_.member(b), head};
-    stream(at.member, [&](Range rows) { grad_sink += grad_score_rows(sram, at, rows, sink); });
+    stream(sram, at.member,
+           [&](Range rows) { grad_sink += grad_score_rows(sram, at, rows, sink); });
   }
   if (hbm_.sinks) sram.store_element(grad_sink, hbm_.grad_sinks, 0, head, 0);
 }
@@ -255,6 +266,9 @@ float Standard::grad_score_rows(Sram& sram, const HeadOf& at, Range rows, float 
     for (Index j = 0; j < P.cols(); ++j)
       dS(i, j) = is_hidden(P(i, j)) ? hidden_weight
                                     : visible_weight(P(i, j) * (dP(i, j) - D(i)), problem_.dtype());
+  sram.show("P", P);
+  sram.show("Δ = rowsum(P ∘ dP)", D);
+  sram.show("dS = P ∘ (dP − Δ)", dS);
   sram.store(dS, dS_, pairs(m, h, rows));
   if (!hbm_.sinks) return 0;
 
@@ -279,12 +293,14 @@ void Standard::grad_queries(Sram& sram, const HeadOf& at) const {
   const Member& m = at.member;
   const Index h = at.head;
   Tile K = sram.load(hbm_.k, key_rows(m, problem_.kv_head(h), {0, m.n_k}, problem_->d));
-  stream(m, [&](Range rows) {
+  stream(sram, m, [&](Range rows) {
     const Tile dX = load_grad_capped(sram, at, rows);
     Tile dQ = sram.allocate("dQ", rows.size(), problem_->d);
     dQ.setZero();
     add_seen_product(sram, dQ, dX, K);
     dQ *= static_cast<float>(problem_->scale);
+    sram.show("dS", dX);
+    sram.show("dQ = scale · dS K", dQ);
     sram.store(dQ, hbm_.grad_q, query_rows(m, h, rows, problem_->d));
   });
 }
@@ -297,13 +313,16 @@ void Standard::grad_keys(Sram& sram, const HeadOf& at) const {
   dK.setZero();
   for (Index g = 0; g < problem_.group(); ++g) {
     const Index h = kv_head * problem_.group() + g;
-    stream(m, [&](Range rows) {
+    stream(sram, m, [&](Range rows) {
       const Tile dX = load_grad_capped(sram, {m, h}, rows);
       Tile Q = sram.load(hbm_.q, query_rows(m, h, rows, problem_->d));
       add_seen_product(sram, dK, dX.transpose(), Q);
+      sram.show("dS", dX);
+      sram.show("dK = Σ dSᵀ Q", dK);
     });
   }
   dK *= static_cast<float>(problem_->scale);
+  sram.show("dK = scale · Σ dSᵀ Q", dK);
   sram.store(dK, hbm_.grad_k, key_rows(m, kv_head, {0, m.n_k}, problem_->d));
 }
 

@@ -49,9 +49,11 @@ void ThreeKernels::query_kernel(Sram& sram, const QueryTile& tile) const {
     if (scores.hides_pairs) scores.silenced.emplace(scores.S, key_side.K);
     differentiate(sram, scores, queries, key_side);
     to_operand(scores);
-    add_product(sram, dQ, scores.dS, key_side.K);
+    add_to_queries(sram, dQ, scores, key_side.K);
+    sram.end_step();
   }
   dQ *= static_cast<float>(problem_->scale);
+  sram.show("dQ = scale · Σ dS K", dQ);
   sram.store(dQ, hbm_.grad_q, query_rows(member, h, rows, problem_->d));
 }
 // [/query_kernel]

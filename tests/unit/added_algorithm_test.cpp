@@ -38,8 +38,9 @@ class TwoPassForward {
     for (Index j = visited.first; j < visited.last; ++j) {
       Tile S = load_scores(sram, tile, j, slope, Q);
       for (Index i = 0; i < S.rows(); ++i) absorb(S.row(i).array(), row.m(i), row.l(i));
+      sram.end_step();
     }
-    const Tile& lse = row.lse_in_place();
+    const Tile& lse = row.lse_in_place(sram);
     for (Index j = visited.first; j < visited.last; ++j) {
       Tile P = load_scores(sram, tile, j, slope, Q);
       const Range keys = tile_of(j, B_c_, member.n_k);
@@ -49,6 +50,9 @@ class TwoPassForward {
         P.row(i) = weights(P.row(i).array() - shift_of(lse(i))).matrix();
       round_tile(P, problem_.dtype());
       add_product(sram, row.O, P, V);
+      sram.show("P = exp(S − LSE)", P);
+      sram.show("O = O + P V", row.O);
+      sram.end_step();
     }
     sram.store(row.O, hbm_.o, query_rows(member, h, rows, problem_->d_v));
     sram.store(lse, hbm_.lse, query_rows(member, h, rows, 1));

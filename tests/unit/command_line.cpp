@@ -1,7 +1,10 @@
 #include "tests/unit/command_line.hpp"
 
 #include <doctest/doctest.h>
+#include <pty.h>
 #include <sys/wait.h>
+#include <unistd.h>
+#include <utmp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +60,34 @@ Run Scratch::shell(const std::string& user_command) const {
   Run run = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(outside / "out"),
              contents(outside / "err")};
   fs::remove_all(outside);
+  return run;
+}
+
+Run Scratch::on_terminal(const std::string& arguments, const std::string& when,
+                         const std::string& keys) const {
+  int terminal = 0, other_side = 0;
+  REQUIRE(::openpty(&terminal, &other_side, nullptr, nullptr, nullptr) == 0);
+  const std::string command =
+      "cd '" + folder_.string() + "' && TERM=xterm exec '" FLASHBOOK_PROGRAM "' " + arguments;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::login_tty(other_side);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    std::_Exit(127);
+  }
+  ::close(other_side);
+  Run run = {};
+  bool pressed = false;
+  for (char byte = 0; ::read(terminal, &byte, 1) == 1;) {
+    run.out += byte;
+    if (pressed || run.out.find(when) == std::string::npos) continue;
+    pressed = true;
+    CHECK(::write(terminal, keys.data(), keys.size()) == static_cast<ssize_t>(keys.size()));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(terminal);
+  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return run;
 }
 

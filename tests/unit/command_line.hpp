@@ -25,6 +25,10 @@ class Scratch {
   /// Runs `flashbook arguments` through the shell.
   Run flashbook(const std::string& arguments) const;
   Run shell(const std::string& command) const;
+  /// The same on a terminal of its own: `keys` are pressed once it has written `when`. What it
+  /// writes, and the terminal echoes, is in `out`.
+  Run on_terminal(const std::string& arguments, const std::string& when,
+                  const std::string& keys) const;
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
   /// Saves a tensor of distinct values around 0; the element type is fp32 unless given.
   void save(const std::string& name, std::vector<std::int64_t> shape,

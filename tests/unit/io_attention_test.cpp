@@ -249,69 +249,6 @@ TEST_CASE("an infinite K that a soft-cap makes harmless to S reaches dQ, whateve
   }
 }
 
-TEST_CASE("the observer sees the run's own numbers: scores 3, 5, 10, a key a tile") {
-  flashbook_problem p = dense_problem(1, 1, 1, 1, 3, 1, 1);
-  p.scale = 1;
-  const AttentionProblem problem(p);
-  Random random(37);
-  Tensors t(problem, random);
-  const float scores[] = {3, 5, 10}, values[] = {2, -1, 4};
-  t.q.set(0, 1);
-  for (Index j = 0; j < 3; ++j) {
-    t.k.set(j, scores[j]);
-    t.v.set(j, values[j]);
-  }
-  std::vector<io::TileStep> steps;
-  io::RunOptions options;
-  options.blocks = {1, 1};
-  options.observer = [&](const io::TileStep& step) { steps.push_back(step); };
-  io::run(io::find_algorithm("fa2_forward"), problem, {t.inputs(), t.outputs(), {}, {}}, options);
-
-  const double alpha[] = {0, std::exp(-2.), std::exp(-5.)};
-  double l = 0, o = 0;
-  REQUIRE(steps.size() == 3);
-  for (std::size_t j = 0; j < 3; ++j) {
-    CAPTURE(j);
-    const io::TileStep& step = steps[j];
-    l = alpha[j] * l + 1;
-    o = alpha[j] * o + values[j];
-    CHECK(step.keys.first == static_cast<Index>(j));
-    CHECK(step.S(0, 0) == scores[j]);
-    CHECK(step.P(0, 0) == 1);  // each score is the largest so far
-    CHECK(step.m(0) == scores[j]);
-    CHECK(step.alpha(0) == doctest::Approx(alpha[j]));
-    CHECK(step.l(0) == doctest::Approx(l));
-    CHECK(step.O(0, 0) == doctest::Approx(o));
-  }
-  CHECK(t.o[0] == doctest::Approx(o / l));
-}
-
-TEST_CASE("the observer sees the visited tiles in order, and does not change the result") {
-  flashbook_problem p = dense_problem(1, 2, 1, 7, 7, 3, 3);
-  p.causal = 1;
-  const AttentionProblem problem(p);
-  Random random(39);
-  Tensors watched(problem, random);
-  Tensors alone = watched;
-  std::vector<std::array<Index, 3>> seen;
-  io::RunOptions options;
-  options.blocks = {4, 3};
-  const io::Algorithm& fa2 = io::find_algorithm("fa2_forward");
-  io::run(fa2, problem, {alone.inputs(), alone.outputs(), {}, {}}, options);
-  options.observer = [&](const io::TileStep& step) {
-    seen.push_back({step.query_head, step.rows.first, step.keys.first});
-    CHECK(step.S.rows() == step.rows.size());
-    CHECK(step.S.cols() == step.keys.size());
-  };
-  io::run(fa2, problem, {watched.inputs(), watched.outputs(), {}, {}}, options);
-  const std::vector<std::array<Index, 3>> want = {{0, 0, 0}, {0, 0, 3}, {0, 4, 0}, {0, 4, 3},
-                                                  {0, 4, 6}, {1, 0, 0}, {1, 0, 3}, {1, 4, 0},
-                                                  {1, 4, 3}, {1, 4, 6}};
-  CHECK(seen == want);
-  CHECK(watched.o.bytes() == alone.o.bytes());
-  CHECK(watched.lse.bytes() == alone.lse.bytes());
-}
-
 TEST_CASE("fp64 is refused by name") {
   flashbook_problem p = dense_problem(1, 1, 1, 2, 2, 2, 2);
   p.dtype = FLASHBOOK_FP64;

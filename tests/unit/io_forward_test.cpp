@@ -170,21 +170,3 @@ TEST_CASE("rows that no key tile visits are written, and counted as the algorith
   CHECK(shipped.vector_reads() == R - (N - U));
   CHECK(shipped.vector_writes() == R + U);
 }
-
-TEST_CASE("the observer sees the tiles of every forward pass in its own order") {
-  const AttentionProblem problem(dense_problem(1, 1, 1, 4, 4, 2, 2));
-  using Steps = std::vector<std::pair<Index, Index>>;  // first row, first key
-  const Steps rows_outside = {{0, 0}, {0, 2}, {2, 0}, {2, 2}};
-  const Steps keys_outside = {{0, 0}, {2, 0}, {0, 2}, {2, 2}};
-  for_blocked_forwards([&](const Algorithm& algorithm) {
-    Steps seen;
-    RunOptions options = {{{2, 2}}};
-    options.observer = [&](const TileStep& step) {
-      seen.emplace_back(step.rows.first, step.keys.first);
-    };
-    Random random(18);
-    Tensors t(problem, random);
-    run(algorithm, problem, run_tensors(t), options);
-    CHECK(seen == (algorithm.streams.keys ? rows_outside : keys_outside));
-  });
-}

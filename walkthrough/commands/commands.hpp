@@ -10,6 +10,7 @@ void add_tour(CLI::App& app);
 void add_read(CLI::App& app);
 void add_check(CLI::App& app);
 void add_list(CLI::App& app);
+void add_step(CLI::App& app);
 void add_attend(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_sim(CLI::App& app);

@@ -1,39 +1,32 @@
 #include <iostream>
 
-#include "sim/io/algorithms.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/step/step_run.hpp"
 #include "walkthrough/tour/tour.hpp"
 #include "walkthrough/traffic_run.hpp"
 
 namespace flashbook::tour {
 namespace {
 
-/// Four tokens of d = 2. Query 0 scores the keys 3, 5, 10 and 2: the maximum grows on the way.
-struct Example {
-  std::vector<float> Q = {1, 0, 0, 1, 1, -1, -1, 2}, K = {3, 1, 5, 0, 10, 2, 2, 1};
-  std::vector<float> V = {1, 0, 0, 1, 2, 2, -1, 3};
-  std::vector<float> O = std::vector<float>(8), lse = std::vector<float>(4);
+using step::StepRun;
 
-  static AttentionProblem problem() {
-    flashbook_problem p = dense_problem(1, 1, 1, 4, 4, 2, 2);
-    p.scale = 1;
-    return AttentionProblem(p);
-  }
-  Inputs inputs() const { return {Q.data(), K.data(), V.data(), nullptr, nullptr, nullptr}; }
-  Outputs outputs() { return {O.data(), lse.data()}; }
-};
-
-Matrix<double> as_matrix(const std::vector<float>& values, Index columns) {
-  const Index rows = static_cast<Index>(values.size()) / columns;
-  return Eigen::Map<const Matrix<float>>(values.data(), rows, columns).cast<double>();
+/// A tensor [1, N, 1, columns] of fp32.
+Matrix<double> as_matrix(const Tensor& tensor, Index columns) {
+  const float* values = static_cast<const float*>(tensor.data());
+  const Index rows = static_cast<Index>(tensor.bytes.size() / sizeof(float)) / columns;
+  return Eigen::Map<const Matrix<float>>(values, rows, columns).cast<double>();
 }
 
-void introduce(const Example& example) {
-  std::cout << side_by_side({{"Q", as_matrix(example.Q, 2)},
-                             {"K", as_matrix(example.K, 2)},
-                             {"V", as_matrix(example.V, 2)}},
+Matrix<double> shown(const io::Step& step, const char* name) {
+  return step.find(name)->cast<double>();
+}
+
+void introduce(const AttendTensors& in) {
+  std::cout << side_by_side({{"Q", as_matrix(in.q, 2)},
+                             {"K", as_matrix(in.k, 2)},
+                             {"V", as_matrix(in.v, 2)}},
                             0)
             << R"(
 Attention gives each query a weighted mean of the values V. The scores are
@@ -57,44 +50,50 @@ std::string range_text(const io::Range& range) {
   return std::to_string(range.first) + "–" + std::to_string(range.last - 1);
 }
 
-void show(const io::TileStep& step) {
-  std::cout << "queries " << range_text(step.rows) << ", keys " << range_text(step.keys) << "\n"
-            << side_by_side({{"S", step.S.cast<double>()},
-                             {"m", step.m.cast<double>()},
-                             {"α", step.alpha.cast<double>()},
-                             {"P = e^(S−m)", step.P.cast<double>()},
-                             {"ℓ", step.l.cast<double>()},
-                             {"O, not yet /ℓ", step.O.cast<double>()}})
+void show(const io::Step& step) {
+  std::cout << "queries " << range_text(step.tile->rows) << ", keys " << range_text(step.tile->keys)
+            << "\n"
+            << side_by_side({{"S", shown(step, "S")},
+                             {"m", shown(step, "m")},
+                             {"α", shown(step, "α")},
+                             {"P = e^(S−m)", shown(step, "P")},
+                             {"ℓ", shown(step, "ℓ")},
+                             {"O, not yet /ℓ", shown(step, "O")}})
             << "\n";
 }
 
 /// The correction at work on query 0, in the run's own numbers.
-void explain_correction(const io::TileStep& before, const io::TileStep& after) {
-  const float s = before.S(0, 0), m_old = before.m(0), m_new = after.m(0);
-  std::cout << "Query 0: key 0 weighed e^(" << s << "−" << m_old
-            << ") = " << fixed(before.P(0, 0), 3) << ". Then key 2 raised the maximum to " << m_new
+void explain_correction(const io::Step& before, const io::Step& after) {
+  const double s = shown(before, "S")(0, 0), P = shown(before, "P")(0, 0);
+  const double m_old = shown(before, "m")(0), m_new = shown(after, "m")(0);
+  const double alpha = shown(after, "α")(0);
+  std::cout << "Query 0: key 0 weighed e^(" << s << "−" << m_old << ") = " << fixed(P, 3)
+            << ". Then key 2 raised the maximum to " << m_new
             << ", so\nall that was summed is multiplied by α = e^(" << m_old << "−" << m_new
-            << ") = " << fixed(after.alpha(0), 4) << ": key 0 now weighs\n"
-            << fixed(before.P(0, 0) * after.alpha(0), 4) << " = e^(" << s << "−" << m_new
+            << ") = " << fixed(alpha, 4) << ": key 0 now weighs\n"
+            << fixed(P * alpha, 4) << " = e^(" << s << "−" << m_new
             << "), as if the maximum had been known from the start.\n\n";
 }
 
-io::Report run_stepped(Example& example) {
-  std::vector<io::TileStep> steps;
-  io::RunOptions options;
-  options.blocks = {2, 2};
-  options.observer = [&](const io::TileStep& step) {
-    show(step);
-    steps.push_back(step);
-    if (steps.size() == 2) explain_correction(steps[0], steps[1]);
-  };
-  return io::run(io::find_algorithm("fa2_forward"), Example::problem(),
-                 {example.inputs(), example.outputs(), {}, {}}, options);
+/// Every visited tile; what the steps without one show, O and LSE of a row tile, is returned.
+std::vector<NamedMatrix> show_steps(const StepRun& run) {
+  Matrix<double> O(4, 2), lse(4, 1);
+  Index rows = 0;
+  for (Index at = 0; at < run.size(); ++at) {
+    if (run[at].tile) {
+      show(run[at]);
+      if (at == 1) explain_correction(run[0], run[1]);
+      continue;
+    }
+    O.middleRows(rows, 2) = shown(run[at], "O");
+    lse.middleRows(rows, 2) = shown(run[at], "LSE");
+    rows += 2;
+  }
+  return {{"O = O/ℓ", O}, {"LSE = m + ln ℓ", lse}};
 }
 
-void show_traffic(const io::Report& flash) {
-  const io::Report standard =
-      run_on_random(io::find_algorithm("standard_forward"), Example::problem());
+void show_traffic(const io::Report& flash, const AttentionProblem& problem) {
+  const io::Report standard = run_on_random(io::find_algorithm("standard_forward"), problem);
   std::cout << "\nMoved: " << flash.matrix_reads() << " elements read, " << flash.matrix_writes()
             << " written, and " << flash.vector_writes() << " of LSE. Standard attention, which\n"
             << "stores S and P and reads them back: " << standard.matrix_reads() << " read, "
@@ -105,17 +104,19 @@ void show_traffic(const io::Report& flash) {
 
 void step_example() {
   print_heading("1. Attention on 4 tokens, stepped in tiles of 2 × 2");
-  Example example, exact;
-  introduce(example);
-  const io::Report report = run_stepped(example);
-  find_implementation("oracle")->forward(Example::problem(), exact.inputs(), exact.outputs());
-  const Matrix<double> O = as_matrix(example.O, 2), O_exact = as_matrix(exact.O, 2);
-  std::cout << side_by_side({{"O = O/ℓ", O},
-                             {"LSE = m + ln ℓ", as_matrix(example.lse, 1)},
-                             {"O in double precision", O_exact}});
-  show_traffic(report);
-  std::cout << "Largest difference to double precision: " << (O - O_exact).cwiseAbs().maxCoeff()
-            << ".\n";
+  const StepRun run = step::run_steps(io::find_algorithm("fa2_forward"),
+                                      step::worked_example(DType::fp32, false), {{2, 2}});
+  const AttendTensors& in = run.subject.tensors;
+  introduce(in);
+  std::vector<NamedMatrix> results = show_steps(run);
+
+  Tensor exact = make_tensor(in.q.shape, sizeof(float)), lse = make_tensor({4}, sizeof(float));
+  find_implementation("oracle")->forward(in.problem, in.inputs(), {exact.data(), lse.data()});
+  results.push_back({"O in double precision", as_matrix(exact, 2)});
+  std::cout << side_by_side(results);
+  show_traffic(run.report, in.problem);
+  std::cout << "Largest difference to double precision: "
+            << (results.front().values - results.back().values).cwiseAbs().maxCoeff() << ".\n";
 }
 
 }  // namespace flashbook::tour
