@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   flashbook::add_list(app);
   flashbook::add_sim(app);
   flashbook::add_verify(app);
+  flashbook::add_compare(app);
   flashbook::add_fuzz(app);
   flashbook::add_run(app);
   try {

@@ -5,10 +5,16 @@
 namespace flashbook::io {
 namespace {
 
-/// D = rowsum(dO ∘ O). An empty row's O is wholly 0 and its Δ is 0, whatever dO holds.
+// [delta]
+/// D = rowsum(dO ∘ O). An empty row's O is wholly 0, and its Δ is 0 whatever dO
+/// holds.
 void row_dots(const Tile& dO, const Tile& O, Tile& D) {
-  for (Index i = 0; i < D.rows(); ++i) D(i) = O.row(i).isZero(0) ? 0 : O.row(i).dot(dO.row(i));
+  for (Index i = 0; i < D.rows(); ++i) {
+    const bool is_empty = O.row(i).isZero(0);
+    D(i) = is_empty ? 0 : O.row(i).dot(dO.row(i));
+  }
 }
+// [/delta]
 
 }  // namespace
 
@@ -65,6 +71,7 @@ ScoreGradient BackwardPass::recompute(Sram& sram, const ScoreTile& at, float slo
   return tile;
 }
 
+// [differentiate]
 /// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D). A hidden pair's P and dS are 0.
 void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySide& queries,
                                  const KeySide& keys) const {
@@ -89,6 +96,7 @@ void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySid
   sram.show("P = exp(S − LSE)", tile.S);
   sram.show("dS = P ∘ (dP − Δ)", tile.dS);
 }
+// [/differentiate]
 
 void BackwardPass::to_operand(ScoreGradient& tile) const {
   if (tile.H) multiply_by_slope(tile.dS, *tile.H);
@@ -112,6 +120,7 @@ KeyPass BackwardPass::start(Sram& sram, const KeyTile& tile) const {
   return pass;
 }
 
+// [visit]
 ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& tile,
                                   QuerySide& queries) const {
   const auto& [member, head, rows] = tile;
@@ -133,6 +142,7 @@ ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& ti
   sram.show("dK += dSᵀ Q", visited.dS.transpose() * queries.Q);
   return visited;
 }
+// [/visit]
 
 void BackwardPass::finish(Sram& sram, KeyPass& pass) const {
   const auto& [member, kv_head, keys] = pass.at;

@@ -28,7 +28,9 @@ class FusedBackward : public BackwardPass {
   }
 
  private:
-  /// dK_j and dV_j; Σ_j dX_ij K_j grows by one term for every row tile that sees the keys.
+  // [key_tile]
+  /// dK_j and dV_j; Σ_j dX_ij K_j grows by one term for every row tile that sees
+  /// the keys.
   void key_tile(Sram& sram, const KeyTile& tile) const {
     stream_queries(sram, tile, [&](const QueryTile& rows, KeyPass& pass) {
       QuerySide queries = load_queries(sram, rows);
@@ -39,6 +41,7 @@ class FusedBackward : public BackwardPass {
       sram.atomic_add(dQ, sum_, region(rows));
     });
   }
+  // [/key_tile]
 
   /// dQ_i = scale · Σ_j dX_ij K_j.
   void convert(Sram& sram, const QueryTile& tile) const {

@@ -159,6 +159,7 @@ Sram::Sram(const Hbm& hbm, Index capacity_bytes, Listener* listener)
   tally_.tensors.resize(hbm.size());
 }
 
+// [count]
 void Sram::count(Listener::Move move, Tensor tensor, const Region& region) {
   Counts& counts = tally_.tensors[static_cast<std::size_t>(tensor.index)];
   if (move == Listener::Move::load) counts.reads += region.size();
@@ -167,22 +168,26 @@ void Sram::count(Listener::Move move, Tensor tensor, const Region& region) {
   if (listener_ != nullptr)
     listener_->on_move(move, hbm_.name(tensor), region, region.size() * hbm_.element_bytes(tensor));
 }
+// [/count]
 
 Resident Sram::resident(std::size_t slot) const {
   const Slot& s = slots_[slot];
   return {slot, s.tile, s.rows, s.columns, s.bytes};
 }
 
+// [load]
 Tile Sram::load(Tensor tensor, const Region& region) {
   const Hbm::Entry& from = hbm_.entry(tensor);
   check_within(from.name, from.layout, region);
-  Tile tile = allocate(from.name, region.rows, region.columns, bytes_of(from.layout.dtype));
+  const Index element_bytes = bytes_of(from.layout.dtype);
+  Tile tile = allocate(from.name, region.rows, region.columns, element_bytes);
   if (region.size() == 0) return tile;
   at_region(from.layout, from.source, region,
             [&](const auto* source) { copy_in(source, from.layout, tile); });
   count(Listener::Move::load, tensor, region);
   return tile;
 }
+// [/load]
 
 float Sram::load_element(Tensor tensor, Index batch, Index head, Index row) {
   const Hbm::Entry& from = hbm_.entry(tensor);

@@ -33,6 +33,7 @@ class ThreeKernels : public BackwardPass {
   void query_kernel(Sram& sram, const QueryTile& tile) const;
 };
 
+// [query_kernel]
 void ThreeKernels::query_kernel(Sram& sram, const QueryTile& tile) const {
   const auto& [member, h, rows] = tile;
   const float slope = scores_.load_slope(sram, member, h);
@@ -55,6 +56,7 @@ void ThreeKernels::query_kernel(Sram& sram, const QueryTile& tile) const {
   sram.show("dQ = scale · Σ dS K", dQ);
   sram.store(dQ, hbm_.grad_q, query_rows(member, h, rows, problem_->d));
 }
+// [/query_kernel]
 
 }  // namespace
 

@@ -63,6 +63,7 @@ TEST_CASE("book: a paragraph is filled, and marks become faces or nothing") {
         "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
   CHECK(rendered("2 * 3 * 4, *a*b*, a_b_c, 5<!-- = 2 + 3 --> and \\*") ==
         "2 * 3 * 4, ab*, a_b_c, 5 and *\n");
+  CHECK(rendered("*a **b** c* and *d `e* f` g") == "a b c and d e* f g\n");
   CHECK(rendered("an [FA1, Table 2] and unclosed `code, [x](y") ==
         "an [FA1, Table 2] and unclosed `code,\n[x](y\n");
 }
@@ -104,6 +105,12 @@ TEST_CASE("book: tables are aligned, and wrapped where they are too wide") {
   CHECK(rendered("| a | `bb` |\n|---|---:|\n| ccc | d |") == "  a    bb\n  ───────\n  ccc  d\n");
   CHECK(rendered("| a | b |\n|---|---|\n| one | two three four |", 16) ==
         "  a    b\n  ──────────────\n  one  two three\n       four\n");
+}
+
+TEST_CASE("book: a table's column is never narrower than its longest word") {
+  CHECK(rendered("| a | b |\n|---|---|\n| unbreakable | one two |\n| c | d |", 18) ==
+        "  a            b\n  ────────────────\n  unbreakable  one\n               two\n"
+        "  c            d\n");
 }
 
 TEST_CASE("book: links are listed once, as ways to get there") {

@@ -20,17 +20,25 @@ int columns_of(const Cell& cell) {
   return columns;
 }
 
-/// Each column as wide as its widest cell; then the widest gives way until all fit.
+/// Each column as wide as its widest cell; then the widest of those that have blanks to break at
+/// give way until all fit. A column is never narrower than its longest word.
 std::vector<int> widths_of(const std::vector<Row>& rows, int columns) {
-  std::vector<int> widths(rows.front().size());
+  std::vector<int> widths(rows.front().size()), longest_words(widths.size());
   for (const Row& row : rows)
-    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i)
+    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
       widths[i] = std::max(widths[i], columns_of(row[i]));
-  const int room = columns - gap * static_cast<int>(widths.size());
-  while (std::accumulate(widths.begin(), widths.end(), 0) > room) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= 1) break;
-    --*widest;
+      for (const Word& word : row[i])
+        longest_words[i] = std::max(longest_words[i], book::columns_of(word));
+    }
+  int excess = std::accumulate(widths.begin(), widths.end(), 0) +
+               gap * static_cast<int>(widths.size()) - columns;
+  for (; excess > 0; --excess) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (widths[i] > longest_words[i] && (widest == widths.size() || widths[i] > widths[widest]))
+        widest = i;
+    if (widest == widths.size()) break;
+    --widths[widest];
   }
   return widths;
 }

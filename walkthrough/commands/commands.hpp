@@ -13,6 +13,7 @@ void add_check(CLI::App& app);
 void add_list(CLI::App& app);
 void add_step(CLI::App& app);
 void add_attend(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_fuzz(CLI::App& app);
