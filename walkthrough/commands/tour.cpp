@@ -27,7 +27,8 @@ struct TourFlags {
 
 void say_what_next() {
   tour::print_heading("What to run next");
-  std::cout << R"(  ./book list              what each implementation takes
+  std::cout << R"(  ./book read              the book: why this works, step by step
+  ./book list              what each implementation takes
   ./book verify            all cases: every option, alone and in pairs
   ./book sim traffic --algorithm fa2_forward --n 4096 --d 64 --dtype fp16 \
       --sram 167936        the 4k row above, tensor by tensor
