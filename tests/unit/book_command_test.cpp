@@ -52,15 +52,17 @@ TEST_CASE("check: an exercise from its start to the end") {
   CHECK(holds(first.out, "at N = 4096 S holds 8 times"));
   CHECK(holds(first.out, "Now edit 01_memory_wall/outgrow.hpp"));
 
-  scratch.save_text(answer, "#pragma once\nconstexpr long answer = 51'200\n");
-  const Run broken = check(scratch, "1 outgrow");
-  CAPTURE(broken.out);
-  CHECK(broken.status == 1);
-  CHECK(holds(broken.out, "does not compile"));
-  CHECK(holds(broken.out, "outgrow.hpp:2"));
-  CHECK(!holds(broken.out, "ninja"));
-  CHECK(!holds(broken.out, "FAILED"));
-  CHECK(!holds(broken.out, "-std="));
+  for (const auto& [mistake, where] :
+       {std::pair("= x;", "outgrow.hpp:2:"), {"= 51'200", "outgrow.hpp, at its end:1:"}}) {
+    scratch.save_text(answer, std::string("#pragma once\nconstexpr long answer ") + mistake + "\n");
+    const Run broken = check(scratch, "1 outgrow");
+    CAPTURE(broken.out);
+    CHECK(broken.status == 1);
+    CHECK(holds(broken.out, "does not compile"));
+    CHECK(holds(broken.out, where));
+    for (const char* noise : {"ninja", "FAILED", "-std=", "/usr/include"})
+      CHECK(!holds(broken.out, noise));
+  }
 
   const Run solution = check(scratch, "1 outgrow --solution");
   CHECK(solution.status == 0);

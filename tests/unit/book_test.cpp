@@ -63,6 +63,7 @@ TEST_CASE("book: a paragraph is filled, and marks become faces or nothing") {
         "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
   CHECK(rendered("2 * 3 * 4, *a*b*, a_b_c, 5<!-- = 2 + 3 --> and \\*") ==
         "2 * 3 * 4, ab*, a_b_c, 5 and *\n");
+  CHECK(rendered("**a *b* c** and *d `e* f` g") == "a b c and d e* f g\n");
   CHECK(rendered("an [FA1, Table 2] and unclosed `code, [x](y") ==
         "an [FA1, Table 2] and unclosed `code,\n[x](y\n");
 }
@@ -156,6 +157,10 @@ TEST_CASE("book: screens hold what fits, whole blocks, a heading with what it he
   CHECK(screens_of({three, three}, 6) == std::vector<Lines>{three, three});
   CHECK(screens_of({three, heading, three}, 7) ==
         std::vector<Lines>{three, {"Two", "───", "", "a", "b", "c"}});
+  const Lines lead = {"as follows:"};
+  CHECK(screens_of({three, lead, three}, 5) ==
+        std::vector<Lines>{three, {"as follows:", "", "a", "b", "c"}});
+  CHECK(screens_of({three, lead, three}, 4) == std::vector<Lines>{three, lead, three});
   CHECK(screens_of({three}, 2) == std::vector<Lines>{{"a", "b"}, {"c"}});
   CHECK(screens_of({three}, 0) == std::vector<Lines>{{"a"}, {"b"}, {"c"}});
 }

@@ -35,10 +35,13 @@ Exercise exercise_in(const fs::path& folder, const Chapter& chapter) {
           answers_folder() / chapter.name / (name + type)};
 }
 
-/// What "answer.hpp" of the reader's judge includes.
+/// What "answer.hpp" of the reader's judge includes. A declaration that the reader's file leaves
+/// open shows at that file's end, and not in whatever is included next.
 void point_judge_at(const Exercise& exercise) {
   const fs::path header = judges_folder() / exercise.id / "reader/answer.hpp";
-  const std::string text = "#include \"" + fs::absolute(exercise.answer).string() + "\"\n";
+  const std::string answer = fs::absolute(exercise.answer).lexically_normal().string();
+  const std::string text =
+      "#include \"" + answer + "\"\n#line 1 \"" + answer + ", at its end\"\nstatic_assert(true);\n";
   if (fs::exists(header) && text_of(header) == text) return;
   std::ofstream(header) << text;
 }

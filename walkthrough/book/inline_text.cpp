@@ -13,20 +13,34 @@ class Reader {
   Reader(const std::string& text, std::vector<Link>& links) : text_(text), links_(links) {}
 
   std::vector<Word> words() {
-    read(text_.size(), Face::plain);
+    while (at_ < text_.size())
+      if (!(take_end() || take_comment() || take_code() || take_link() ||
+            take_between("**", Face::strong) || take_between("*", Face::emphasis)))
+        take_character();
     end_word();
     return std::move(words_);
   }
 
  private:
-  void read(std::size_t end, Face face) {
-    while (at_ < end) {
-      if (take_comment() || take_code() || take_link(face)) continue;
-      if (take_between("**", face, Face::strong) || take_between("*", face, Face::emphasis))
-        continue;
-      if (text_[at_] == '\\' && at_ + 1 < end) ++at_;  // the next character as it is
-      add(text_[at_++], face);
-    }
+  /// Text with a face of its own, up to the mark that closes it.
+  struct Span {
+    std::size_t end, mark_size;
+    Face face;
+  };
+
+  Face face() const { return spans_.empty() ? Face::plain : spans_.back().face; }
+  std::size_t limit() const { return spans_.empty() ? text_.size() : spans_.back().end; }
+
+  bool take_end() {
+    if (spans_.empty() || at_ < spans_.back().end) return false;
+    at_ = std::max(at_, spans_.back().end + spans_.back().mark_size);  // code may hide the mark
+    spans_.pop_back();
+    return true;
+  }
+
+  void take_character() {
+    if (text_[at_] == '\\' && at_ + 1 < limit()) ++at_;  // the next one as it is
+    add(text_[at_++], face());
   }
 
   bool starts(const std::string& mark) const { return text_.compare(at_, mark.size(), mark) == 0; }
@@ -54,31 +68,28 @@ class Reader {
     return true;
   }
 
-  bool take_link(Face face) {
+  bool take_link() {
     if (text_[at_] != '[') return false;
-    const std::size_t middle = text_.find("](", at_);
-    const std::size_t end = text_.find(')', middle);
-    if (middle == std::string::npos || end == std::string::npos) return false;
+    const std::size_t middle = text_.find("](", at_), end = text_.find(')', middle);
+    if (middle == std::string::npos || end >= limit()) return false;
     if (text_.find('[', at_ + 1) < middle) return false;  // "[FA1] … [a link](…)"
     const std::size_t begin = at_ + 1;
     links_.push_back(
         {text_.substr(begin, middle - begin), text_.substr(middle + 2, end - middle - 2)});
+    spans_.push_back({middle, end + 1 - middle, face() == Face::plain ? Face::link : face()});
     at_ = begin;
-    read(middle, face == Face::plain ? Face::link : face);
-    at_ = end + 1;
     return true;
   }
 
   /// A mark that opens must touch what follows, one that closes what came before.
-  bool take_between(const std::string& mark, Face outer, Face inner) {
-    if (!starts(mark) || outer == inner) return false;
+  bool take_between(const std::string& mark, Face inner) {
     const std::size_t begin = at_ + mark.size();
-    if (begin >= text_.size() || text_[begin] == ' ') return false;
+    if (!starts(mark) || face() == inner || begin >= limit() || text_[begin] == ' ') return false;
     const std::size_t end = text_.find(mark, begin);
-    if (end == std::string::npos || text_[end - 1] == ' ' || text_[end - 1] == '\\') return false;
+    if (end == begin || end >= limit() || text_[end - 1] == ' ' || text_[end - 1] == '\\')
+      return false;
+    spans_.push_back({end, mark.size(), inner});
     at_ = begin;
-    read(end, inner);
-    at_ = end + mark.size();
     return true;
   }
 
@@ -102,6 +113,7 @@ class Reader {
   const std::string& text_;
   std::vector<Link>& links_;
   std::size_t at_ = 0;
+  std::vector<Span> spans_;
   Word word_;
   std::vector<Word> words_;
 };

@@ -41,7 +41,7 @@ Lines link_list(const std::vector<Link>& links, const fs::path& page, const Look
     const std::string way = way_to(link.target, page);
     if (way.empty() || !seen.insert(way).second) continue;
     const std::string name = plain_text(link.text);
-    lines.push_back("  " + (name == way ? way : name + ": " + way));
+    lines.push_back(std::string("  ").append(name == way ? "" : name + ": ").append(way));
   }
   if (!lines.empty()) lines.insert(lines.begin(), face.strong("Links"));
   return lines;

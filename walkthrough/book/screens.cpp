@@ -11,18 +11,24 @@ namespace {
 
 constexpr Size usual = {24, 80};
 
-/// A heading and what follows it, to the first block that is not a heading.
-std::vector<Lines> with_headings(const std::vector<Lines>& blocks) {
+/// Whether it should be seen with what follows: a heading, and a paragraph that announces it.
+bool leads_on(const Lines& block) {
+  return is_heading(block) ||
+         (!block.empty() && !block.back().empty() && block.back().back() == ':');
+}
+
+/// Blocks with what they lead on to, where both fit on one screen.
+std::vector<Lines> with_leads(const std::vector<Lines>& blocks, std::size_t most) {
   std::vector<Lines> joined;
-  bool after_heading = false;
+  bool leading = false;
   for (const Lines& block : blocks) {
-    if (after_heading) {
+    if (leading && joined.back().size() + 1 + block.size() <= most) {
       joined.back().emplace_back();
       joined.back().insert(joined.back().end(), block.begin(), block.end());
     } else {
       joined.push_back(block);
     }
-    after_heading = is_heading(block);
+    leading = leads_on(block);
   }
   return joined;
 }
@@ -66,7 +72,7 @@ void draw(const std::vector<Lines>& screens, int at, std::ostream& out) {
 std::vector<Lines> screens_of(const std::vector<Lines>& blocks, int height) {
   const auto most = static_cast<std::size_t>(std::max(height, 1));
   std::vector<Lines> screens(1);
-  for (const Lines& block : with_headings(blocks)) {
+  for (const Lines& block : with_leads(blocks, most)) {
     const std::size_t gap = screens.back().empty() ? 0 : 1;
     if (screens.back().size() + gap + block.size() > most && gap > 0) screens.emplace_back();
     if (!screens.back().empty()) screens.back().emplace_back();

@@ -33,8 +33,9 @@ void list_exercises() {
 
 /// The path as the user would type it, where that is shorter.
 std::string short_path(const fs::path& path) {
-  const fs::path relative = path.lexically_relative(fs::current_path());
-  return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  const fs::path relative = whole.lexically_relative(fs::current_path());
+  return relative.empty() || *relative.begin() == ".." ? whole.string() : relative.string();
 }
 
 /// The reader's file, if there is none yet, from the start.

@@ -27,7 +27,8 @@ struct TourFlags {
 
 void say_what_next() {
   tour::print_heading("What to run next");
-  std::cout << R"(  ./book step forward      the first part by key: on, back, jump; backward too
+  std::cout << R"(  ./book read              the book: why this works, step by step
+  ./book step forward      the first part by key: on, back, jump; backward too
   ./book list              what each implementation takes
   ./book verify            all cases: every option, alone and in pairs
   ./book sim traffic --algorithm fa2_forward --n 4096 --d 64 --dtype fp16 \
