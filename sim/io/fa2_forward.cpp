@@ -26,7 +26,8 @@ class Fa2Forward {
     RowState& state = row.state;
     state.divide_by_l(sram);
     sram.store(state.O, hbm_.o, query_rows(member, h, rows, d_v_));
-    sram.store(state.lse_in_place(sram), hbm_.lse, query_rows(member, h, rows, 1));
+    const Tile& lse = state.lse_in_place(sram);
+    sram.store(lse, hbm_.lse, query_rows(member, h, rows, 1));
   }
   // [/row_tile]
 
