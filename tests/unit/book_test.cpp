@@ -63,6 +63,7 @@ TEST_CASE("book: a paragraph is filled, and marks become faces or nothing") {
         "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
   CHECK(rendered("2 * 3 * 4, *a*b*, a_b_c, 5<!-- = 2 + 3 --> and \\*") ==
         "2 * 3 * 4, ab*, a_b_c, 5 and *\n");
+  CHECK(rendered("2 * 3* 4") == "2 * 3* 4\n");
   CHECK(rendered("**a *b* c** and *d `e* f` g") == "a b c and d e* f g\n");
   CHECK(rendered("an [FA1, Table 2] and unclosed `code, [x](y") ==
         "an [FA1, Table 2] and unclosed `code,\n[x](y\n");
@@ -87,6 +88,8 @@ TEST_CASE("book: headings, quotes, lists, pictures") {
 TEST_CASE("book: code stands between rules, with its source; what is too long goes on below") {
   CHECK(rendered("<!-- code a.cpp : b -->\n```cpp\nint  x;\n0123456789abcdef\n```", 12) ==
         "── a.cpp : b \nint  x;\n0123456789ab\n↪ cdef\n────────────\n");
+  CHECK(rendered("<!-- code a : b -->\n```\nx\n```\n\n```\ny\n```", 12) ==
+        "── a : b ───\nx\n────────────\n\n  y\n");
   CHECK(rendered("```console\n$ a\n````\n```", 8) == "────────\n$ a\n````\n────────\n");
 }
 
@@ -174,7 +177,7 @@ TEST_CASE("book: screens hold what fits, whole blocks, a heading with what it he
 TEST_CASE("book: keys lead forward, back, to the ends, and out") {
   const std::vector<Lines> screens = {{"1"}, {"2"}, {"3"}};
   CHECK(shown(screens, {letter(' '), {Key::enter}, letter(' ')}) == "123");
-  CHECK(shown(screens, {{Key::right}, {Key::down}, {Key::left}, letter('b'), letter('b')}) ==
+  CHECK(shown(screens, {{Key::right}, {Key::down}, letter('b'), {Key::left}, {Key::left}}) ==
         "123211");
   CHECK(shown(screens, {{Key::end}, {Key::home}, letter('q'), letter(' ')}) == "131");
   CHECK(shown(screens, {letter('x'), {Key::unknown}, {Key::escape}, letter(' ')}) == "111");
