@@ -85,6 +85,24 @@ def forward_only(options):
     return left
 
 
+def asked_of(problem, dtype):
+    """The rows of `list` that a problem touches."""
+    has = {
+        "packed sequences": problem.cu_q is not None,
+        "window": problem.window is not None,
+        "softcap": problem.softcap is not None,
+        "bias": problem.bias is not None,
+        "ALiBi": problem.alibi is not None,
+        "sinks": problem.sinks is not None,
+    }
+    return [dtype] + [row for row, asked in has.items() if asked]
+
+
+def takes(entry, rows, what):
+    """Whether an implementation's entry of `list --json` says that it takes all of these rows."""
+    return all(entry["options"][row][what]["supported"] for row in rows)
+
+
 def read(folder):
     return {name[:-4]: np.load(f"{folder}/{name}") for name in sorted(os.listdir(folder))}
 
@@ -127,9 +145,8 @@ class Run:
     def one(self, judged, entry, options, folder):
         name, dtype, properties = entry["name"], judged.draft.dtype, entry["properties"]
         arithmetic = Arithmetic(dtype, properties["materialised"], properties["eps_exp"], properties["eps_tanh"])
-        supports = entry["options"].get(dtype, {})
-        supported = supports.get("forward", {"supported": True})["supported"]
-        backward = supports.get("backward", {"supported": True})["supported"]
+        rows = asked_of(judged.problem, dtype)
+        supported, backward = takes(entry, rows, "forward"), takes(entry, rows, "backward")
         if not supported:
             self.tally[name]["refused"] += 1
         elif judged.overflows(arithmetic):
@@ -159,14 +176,14 @@ class Run:
             print(f"{name:16}{count:5}")
         print("options at a time: " + ", ".join(
             f"{'3 or more' if n == 3 else n}: {count}" for n, count in sorted(self.together.items())))
-        print(f"\n{'implementation':17}{'passed':>8}{'failed':>8}{'refused':>8}{'skipped':>8}")
+        print(f"\n{'implementation':22}{'passed':>8}{'failed':>8}{'refused':>8}{'skipped':>8}")
         for name, tally in self.tally.items():
             cells = (tally[what] for what in ("passed", "failed", "refused", "skipped"))
-            print(f"{name:17}" + "".join(f"{cell:8}" for cell in cells))
+            print(f"{name:22}" + "".join(f"{cell:8}" for cell in cells))
         print("\nlargest fraction used of the bounds on elements, and (*) on gains")
         for (name, dtype) in dict.fromkeys(key[:2] for key in self.worst):
             cells = {key[2]: value for key, value in self.worst.items() if key[:2] == (name, dtype)}
-            print(f"{name:17}{dtype:6}" + "  ".join(f"{key} {cells[key]:.2f}" for key in sorted(cells)))
+            print(f"{name:22}{dtype:6}" + "  ".join(f"{key} {cells[key]:.2f}" for key in sorted(cells)))
 
 
 def main():
