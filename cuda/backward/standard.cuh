@@ -109,21 +109,27 @@ template <class T>
 FLASHBOOK_KERNEL(fma::threads)
 row_kernel(const BackwardParameters<T> p, Tensor<const T> P_gmem, Tensor<T> dP_gmem) {
   const Sizes& sizes = p.sizes;
-  const auto [first, head, batch] = head_tile(blockIdx.x, sizes.n_q(), B, sizes.heads_q);
+  const auto [first_row, head, batch] = head_tile(blockIdx.x, sizes.n_q(), B, sizes.heads_q);
   const Matrix<const T> P = P_gmem.of(batch, head);
   const Matrix<T> dP = dP_gmem.of(batch, head);
   const int64_t row = sizes.lse_row(batch, head);
   const Rows rows = {{0, sizes.n_q()}, p.lse + row};
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = first + warp; i < first + B; i += fma::threads / 32) {
+  for (int i = first_row + warp; i < first_row + B; i += fma::threads / 32) {
     if (!rows.holds(i)) continue;
     const Range keys = sizes.visible.keys_of(i);
+    // Lanes loop equally often, so that nvcc, which unrolls, has them read together.
     float D = 0;
-    for (int j = keys.begin + lane; j < keys.end; j += 32)
-      D += to_float(T(P.row(i)(j))) * to_float(T(dP.row(i)(j)));
+    for (int first = keys.begin; first < keys.end; first += 32) {
+      const int j = first + lane;
+      if (j < keys.end) D += to_float(T(P.row(i)(j))) * to_float(T(dP.row(i)(j)));
+    }
     D = lanes_sum<32>(D) - (p.has_dlse ? float(p.dlse(row + i)) : 0.f);
-    for (int j = keys.begin + lane; j < keys.end; j += 32)
+    for (int first = keys.begin; first < keys.end; first += 32) {
+      const int j = first + lane;
+      if (j >= keys.end) continue;
       dP.row(i)(j) = from_float<T>(to_float(T(P.row(i)(j))) * (to_float(T(dP.row(i)(j))) - D));
+    }
   }
 }
 

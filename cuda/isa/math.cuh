@@ -1,5 +1,5 @@
-// What the special function unit computes. For everything else there is <cmath>, in device code
-// too.
+// Exponentials, which the special function unit computes. For everything else there is <cmath>, in
+// device code too.
 #pragma once
 
 #include <cmath>
@@ -18,6 +18,13 @@ FLASHBOOK_DEVICE float exp2_approx(float x) {
   return y;
 }
 
+/// e^x, within 2 units in the last place. One exp2 of the special function unit, and
+/// multiplications that make its argument of x. CUDA C++ Programming Guide, "Mathematical
+/// Functions": expf.
+FLASHBOOK_DEVICE float exponential(float x) {
+  return expf(x);
+}
+
 }  // namespace flashbook::gpu
 
 #else
@@ -28,6 +35,9 @@ namespace flashbook::emulated {
 
 inline float exp2_approx(float x, Site site = Site::here()) {
   return simt::exp2_approx(x, site);
+}
+inline float exponential(float x, Site site = Site::here()) {
+  return simt::exponential(x, site);
 }
 
 }  // namespace flashbook::emulated

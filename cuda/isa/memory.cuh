@@ -11,6 +11,7 @@
 // converted.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -52,6 +53,36 @@ template <class T>
 FLASHBOOK_DEVICE uint32_t shared_address(View<T, Shared> view) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(view.data()));
 }
+
+// Stores as PTX, for nvcc makes two or four of one of a struct where a branch surrounds it.
+template <class T>
+FLASHBOOK_DEVICE void store(View<T, Global> to, uint2 x) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+               :
+               : "l"(__cvta_generic_to_global(to.data())), "r"(x.x), "r"(x.y)
+               : "memory");
+}
+template <class T>
+FLASHBOOK_DEVICE void store(View<T, Global> to, uint4 x) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to.data())), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+               : "memory");
+}
+template <class T>
+FLASHBOOK_DEVICE void store(View<T, Shared> to, uint2 x) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+               :
+               : "r"(shared_address(to)), "r"(x.x), "r"(x.y)
+               : "memory");
+}
+template <class T>
+FLASHBOOK_DEVICE void store(View<T, Shared> to, uint4 x) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+               :
+               : "r"(shared_address(to)), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+               : "memory");
+}
 }  // namespace detail
 
 template <class T>
@@ -67,7 +98,12 @@ FLASHBOOK_DEVICE V load_vector(detail::View<T, Space> from) {
 }
 template <class V, class T, class Space>
 FLASHBOOK_DEVICE void store_vector(detail::View<T, Space> to, V value) {
-  *reinterpret_cast<V*>(to.data()) = value;
+  if constexpr (sizeof(V) == 4)
+    *reinterpret_cast<V*>(to.data()) = value;
+  else if constexpr (sizeof(V) == 8)
+    detail::store(to, std::bit_cast<uint2>(value));
+  else
+    detail::store(to, std::bit_cast<uint4>(value));
 }
 
 /// Adds to an element, whatever other threads and blocks do. The order of additions, and so the

@@ -19,7 +19,7 @@ struct Rows {
 };
 
 /// Whether a pair adds nothing: it is hidden, so its score is -inf, or its row is empty, so its LSE
-/// is. Neither P nor dS may then be computed: exp(-inf - -inf) and 0 times a NaN of dP are NaN.
+/// is. P and dS are then selected away: exp(-inf - -inf) and 0 times a NaN of dP are NaN.
 FLASHBOOK_DEVICE bool adds_nothing(float s, float lse) {
   return s == -INFINITY || lse == -INFINITY;
 }
@@ -29,9 +29,8 @@ FLASHBOOK_DEVICE bool adds_nothing(float s, float lse) {
 /// The LSE is at least each score. Where rounding has it otherwise, as it may at scores of 1e10
 /// when forward summed q k in another order, the weight is 1.
 FLASHBOOK_DEVICE float weight_by_lse(float s, float lse) {
-  if (adds_nothing(s, lse)) return 0;
-  const float exponent = s - lse;
-  return exponent > 0 ? 1 : expf(exponent);
+  const float exponent = s - lse, P = exponential(exponent > 0 ? 0 : exponent);
+  return adds_nothing(s, lse) ? 0 : P;  // selected, no branch: lanes stay together
 }
 
 }  // namespace flashbook::FLASHBOOK_MACHINE

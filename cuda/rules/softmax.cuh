@@ -15,7 +15,7 @@ FLASHBOOK_DEVICE float score(float product, float scale, Range keys, int key) {
 /// e^(s - m), and 0 while nothing but hidden scores was seen: m is -inf then, and -inf - -inf would
 /// be NaN.
 FLASHBOOK_DEVICE float weight(float s, float m) {
-  return expf(s - (m == -INFINITY ? 0.f : m));
+  return exponential(s - (m == -INFINITY ? 0.f : m));
 }
 
 /// The maximum over `lanes` neighbouring lanes, a power of 2; in all of them.

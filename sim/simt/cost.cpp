@@ -37,13 +37,32 @@ unsigned passes_of(const WarpAddresses& access, std::uint32_t group) {
   return passes;
 }
 
+/// Whether each lane of a group asks for the same as its partner, lane ^ distance, if that is in
+/// the group.
+bool in_pairs(const WarpAddresses& access, std::uint32_t group, unsigned distance) {
+  for (std::uint32_t lanes = group; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const unsigned partner = lane ^ distance;
+    if (group >> partner & 1 && access.address[partner] != access.address[lane]) return false;
+  }
+  return true;
+}
+
+/// The sum of f over the groups of lanes that shared memory serves one after another.
 template <class F>
 unsigned sum_over_groups(const WarpAddresses& access, F&& f) {
   const unsigned lanes = lanes_in_group(access.bytes);
-  const std::uint32_t group = lanes == 32 ? ~0u : (1u << lanes) - 1;
+  if (lanes == 32) return access.mask ? f(access.mask) : 0;
+  const std::uint32_t group = (1u << lanes) - 1;
   unsigned sum = 0;
-  for (unsigned first = 0; first < 32; first += lanes)
-    if (const std::uint32_t asking = access.mask & group << first) sum += f(asking);
+  for (unsigned first = 0; first < 32; first += 2 * lanes) {
+    const std::uint32_t low = access.mask & group << first,
+                        high = access.mask & group << (first + lanes), both = low | high;
+    if (in_pairs(access, both, 1) || in_pairs(access, both, 2))
+      sum += both ? f(both) : 0;
+    else
+      sum += (low ? f(low) : 0) + (high ? f(high) : 0);
+  }
   return sum;
 }
 

@@ -45,12 +45,14 @@ void count_ldmatrix(LdmatrixArguments* const* lane, unsigned rows, Site site) {
   std::array<std::uint64_t, 32> address = {};
   for (unsigned l = 0; l < rows; ++l)
     address[l] = static_cast<std::uint64_t>(lane[l]->row.at - sm->shared());
-  const WarpAddresses access = {address.data(), rows == 32 ? ~0u : (1u << rows) - 1, 16};
   LineCounts& line = sm->line(site);
   ++line.ldmatrix;
   ++line.shared_load.instructions;
-  line.shared_load.cost += wavefronts(access);
-  line.shared_load.ideal += ideal_wavefronts(access);
+  for (unsigned first = 0; first < rows; first += 8) {  // a matrix after the other
+    const WarpAddresses matrix = {address.data(), 0xffu << first, 16};
+    line.shared_load.cost += wavefronts(matrix);
+    line.shared_load.ideal += ideal_wavefronts(matrix);
+  }
 }
 
 /// The instruction needs whole warps.

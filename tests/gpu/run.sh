@@ -2,14 +2,16 @@
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
 # PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, large, sanitize,
-# counters; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
+# counters, wavefronts; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
 shift || true
 stages=("${@:-suite}")
-(($#)) || stages=(suite large sanitize counters)
+(($#)) || stages=(suite large sanitize counters wavefronts)
 failed=0
+jobs=$(mktemp)
+trap 'rm -f "$jobs"' EXIT
 
 check() { # check COMMAND…: prints it, its end and how long it took
   local start=$SECONDS status=0
@@ -34,16 +36,43 @@ large() {
   check "$program" run tensor_core --on gpu --n 131072 --d 64 --dtype bf16
 }
 
-# Guard bands and NaN outside the tensors are the suite's; these see every access.
+# One tool on one case of one kernel, and where it failed or did not end in time, what it said.
+sanitize_case() { # sanitize_case PROGRAM TOOL KERNEL CASE
+  local start=$SECONDS status=0 said
+  said=$(timeout "$limit" compute-sanitizer --tool "$2" --error-exitcode 1 \
+    "$1" verify --on gpu --impl "$3" --case "$4" 2>&1) || status=$?
+  ((status != 124)) || said="not done after $limit s"
+  printf '%s %s %s: status %d, %d s\n' "$2" "$3" "$4" $status $((SECONDS - start))
+  ((status == 0)) || { printf '%s\n' "$said" | tail -n 20; exit 1; }
+}
+export -f sanitize_case
+export limit=100 # seconds
+
+# Guard bands and NaN outside the tensors are the suite's; these see every access. racecheck can take
+# minutes for one case: the smallest of each kind, in one type, as many at a time as there are processors.
 sanitize() {
-  local tool
-  for tool in memcheck racecheck initcheck synccheck; do
-    check compute-sanitizer --tool "$tool" --error-exitcode 1 \
-      "$program" verify --on gpu --case 'sanitize/*'
-  done
+  local names tool kernel name
+  names=$("$program" verify --on gpu --impl cuda.one_pass --case 'sanitize/*/bf16' --json |
+    sed -n 's/^ *"case": "\(.*\)",$/\1/p')
+  [[ $names ]] || { echo "no cases sanitize/*/bf16"; failed=1; return; }
+  check compute-sanitizer --tool memcheck --error-exitcode 1 \
+    "$program" verify --on gpu --case 'sanitize/*'
+  for tool in initcheck synccheck racecheck; do
+    for kernel in cuda.standard cuda.fa1 cuda.one_pass cuda.tensor_core; do
+      for name in $names; do echo "$program $tool $kernel $name"; done
+    done
+  done >"$jobs"
+  check xargs -a "$jobs" -P "$(nproc)" -L 1 bash -c 'sanitize_case "$@"' sanitize_case
 }
 
 counters() { check python3 -B "$here/compare_counters.py" "$program"; }
+
+# Beside the program lies shared_wavefronts, of the same build.
+wavefronts() {
+  local of_build=$(dirname "$program")/../tests/shared_wavefronts
+  [[ -x $of_build ]] || of_build=$(dirname "$program")/shared_wavefronts
+  check python3 -B "$here/compare_wavefronts.py" "$of_build"
+}
 
 for stage in "${stages[@]}"; do "$stage"; done
 exit $failed

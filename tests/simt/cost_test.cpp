@@ -81,6 +81,34 @@ TEST_CASE("wavefronts of shared memory") {
   CHECK(Strided(0, 128, 4, 1).wavefronts() == 1);
 }
 
+TEST_CASE("groups of lanes that ask for the same in pairs share a wavefront") {
+  const auto both = [](unsigned bytes, auto&& address_of) {
+    Strided warp(0, 0, bytes);
+    for (unsigned l = 0; l < 32; ++l) warp.address[l] = address_of(l);
+    return std::pair(warp.wavefronts(), warp.ideal_wavefronts());
+  };
+  using Passes = std::pair<unsigned, unsigned>;
+  // One address for all lanes, and one for each half of a warp: FMA tiles read rows of A so.
+  CHECK(both(8, [](unsigned) { return 0u; }) == Passes(1, 1));
+  CHECK(both(16, [](unsigned) { return 0u; }) == Passes(2, 2));
+  CHECK(both(16, [](unsigned l) { return l / 16 * 272; }) == Passes(2, 2));
+  // Pairs of lanes at distance 1, and at distance 2.
+  CHECK(both(8, [](unsigned l) { return l / 2 * 8; }) == Passes(1, 1));
+  CHECK(both(16, [](unsigned l) { return l / 2 * 16; }) == Passes(2, 2));
+  CHECK(both(16, [](unsigned l) { return (l / 4 * 2 + l % 2) * 16; }) == Passes(2, 2));
+  // At distance 4 they do not.
+  CHECK(both(8, [](unsigned l) { return (l / 8 * 4 + l % 4) * 8; }) == Passes(2, 2));
+  CHECK(both(16, [](unsigned l) { return (l / 8 * 4 + l % 4) * 16; }) == Passes(4, 4));
+  // Each half of a warp is on its own: the lower in pairs, the upper not.
+  CHECK(both(16, [](unsigned l) { return l < 16 ? 0 : l * 16; }) == Passes(3, 3));
+  // Together they may conflict: pairs in one bank.
+  CHECK(both(16, [](unsigned l) { return l / 2 * 128; }) == Passes(16, 2));
+  // An inactive lane has no partner that asks for something else.
+  CHECK(Strided(0, 16, 16, 0x55555555).ideal_wavefronts() == 2);
+  CHECK(Strided(0, 16, 16, 0x55555555).wavefronts() == 4);  // lanes 0 and 8 in one bank
+  CHECK(Strided(0, 16, 16, 0x00110011).wavefronts() == 2);
+}
+
 TEST_CASE("XorSwizzle has no conflicts, whatever the row's length") {
   CHECK(swizzle_is_perfect<1>());
   CHECK(swizzle_is_perfect<2>());

@@ -36,7 +36,7 @@ FLASHBOOK_KERNEL(B_r) forward(const Parameters p) {
       float s = 0;
       for (int c = 0; c < d; ++c) s += Q[c] * smem.K(j, c);
       const float m_new = fmaxf(m, s * p.scale);
-      const float rescale = expf(m - m_new), weight = expf(s * p.scale - m_new);
+      const float rescale = exponential(m - m_new), weight = exponential(s * p.scale - m_new);
       m = m_new;
       l = l * rescale + weight;
       for (int c = 0; c < d; ++c) O[c] = O[c] * rescale + weight * smem.V(j, c);
