@@ -47,6 +47,11 @@ TEST_CASE("what a kernel executes is counted: mma_forward, from its tiles") {
   CHECK(simt::table(outcome.report).find("mma_forward.cuh:") != std::string::npos);
 }
 
+TEST_CASE("e^x counts as the exp2 that a GPU makes of it: fma_forward, two a key") {
+  const Outcome outcome = run_fma_forward(fma_forward::forward, {}, 64, 20);
+  CHECK(outcome.report.total().exp2 == 64 / 32 * 20 * 2);
+}
+
 TEST_CASE("counting and checking change no result, nor does the number of OS threads") {
   for (const bool on : {false, true})
     for (const unsigned os_threads : {1u, 3u}) {
