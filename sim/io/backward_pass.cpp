@@ -73,7 +73,8 @@ ScoreGradient BackwardPass::recompute(Sram& sram, const ScoreTile& at, float slo
 
 // [differentiate]
 /// P = exp(S − LSE);  dS = P ∘ (dO Vᵀ − D). A hidden pair's P and dS are 0.
-void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySide& queries,
+void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile,  // S → P, dS
+                                 const QuerySide& queries,         // dO, LSE, Δ
                                  const KeySide& keys) const {
   set_product(sram, tile.dS, 1, queries.dO, keys.V.transpose());
   sram.show("LSE", queries.lse);
@@ -83,7 +84,7 @@ void BackwardPass::differentiate(Sram& sram, ScoreGradient& tile, const QuerySid
     auto s = tile.S.row(i).array(), ds = tile.dS.row(i).array();
     const float lse = shift_of(queries.lse(i));
     if (tile.hides_pairs) {
-      // Selected before the arithmetic: even in a row that is NaN, hidden pairs are 0.
+      // Selected first: hidden pairs are 0 even in a row that is NaN.
       const auto hidden = s == minus_infinity;
       ds = hidden.select(0.f, ds - queries.D(i));
       s = weights(hidden.select(s, s - lse));
@@ -121,12 +122,14 @@ KeyPass BackwardPass::start(Sram& sram, const KeyTile& tile) const {
 }
 
 // [visit]
-ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass, const QueryTile& tile,
-                                  QuerySide& queries) const {
+ScoreGradient BackwardPass::visit(Sram& sram, KeyPass& pass,  // K, V, dK, dV
+                                  const QueryTile& tile,
+                                  QuerySide& queries) const {  // Q, dO, LSE, Δ
   const auto& [member, head, rows] = tile;
-  const float slope = pass.slopes[static_cast<std::size_t>(head % problem_.group())];
-  ScoreGradient visited =
-      recompute(sram, {member, head, rows, pass.at.keys}, slope, queries.Q, pass.keys.K);
+  const auto g = static_cast<std::size_t>(head % problem_.group());
+  const float slope = pass.slopes[g];
+  const ScoreTile at = {member, head, rows, pass.at.keys};
+  ScoreGradient visited = recompute(sram, at, slope, queries.Q, pass.keys.K);
   if (visited.hides_pairs) {
     silence_blind_queries(visited.S, queries.Q);
     silence_blind_queries(visited.S, queries.dO);

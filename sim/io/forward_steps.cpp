@@ -57,7 +57,8 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, Range key_tiles) const {
 // [update]
 /// m, ℓ take in S;  α = exp(m_old − m);
 /// P = exp(S − m), in S's place;  O = diag(α) O + P V.
-void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V, RowState& row) const {
+void ForwardSteps::update(Sram& sram, Tile& S, const Tile& V,  // S becomes P
+                          RowState& row) const {
   Vector<float> alpha(S.rows());
   sram.show("m_old", row.m);
   for (Index i = 0; i < S.rows(); ++i) {

@@ -45,7 +45,8 @@ void ThreeKernels::query_kernel(Sram& sram, const QueryTile& tile) const {
   for (Index j = visited.first; j < visited.last; ++j) {
     const Range keys = tile_of(j, blocks_.columns, member.n_k);
     KeySide key_side = load_keys(sram, {member, problem_.kv_head(h), keys});
-    ScoreGradient scores = recompute(sram, {member, h, rows, keys}, slope, queries.Q, key_side.K);
+    const ScoreTile at = {member, h, rows, keys};
+    ScoreGradient scores = recompute(sram, at, slope, queries.Q, key_side.K);
     if (scores.hides_pairs) scores.silenced.emplace(scores.S, key_side.K);
     differentiate(sram, scores, queries, key_side);
     to_operand(scores);

@@ -220,6 +220,10 @@ class SmallBook(unittest.TestCase):
         self.spoil(PAGE, "(../../../code.cpp)", "(../../code.cpp)")
         self.expect("the link (../../code.cpp) leads to no file")
 
+    def test_a_dead_link_over_two_lines(self):
+        self.spoil(PAGE, "[here](../../../code.cpp)", "[over\nhere](../../code.cpp)")
+        self.expect("the link (../../code.cpp) leads to no file")
+
     def test_a_term_not_in_the_glossary(self):
         self.spoil(PAGE, "#lse", "#tile")
         self.expect("the link (../glossary.md#tile) leads to no heading of glossary.md")
@@ -305,6 +309,11 @@ class SmallBook(unittest.TestCase):
     def test_a_fence_too_wide(self):
         self.spoil(PAGE, "Why.", "```\n" + 79 * "x" + "\n```")
         self.expect("a line of 79 columns in a fence, where 78 fit")
+
+    def test_a_listing_too_wide(self):
+        self.spoil("code.cpp", "int middle", "int " + 63 * "x" + "middle")
+        self.run_pages()
+        self.expect("a line of 81 columns in a fence, where 80 fit")
 
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")

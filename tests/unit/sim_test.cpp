@@ -74,6 +74,17 @@ TEST_CASE("sim traffic: a table for people, in the units of the rest of the prog
   CHECK(run.out.find("written 260 kB") != std::string::npos);  // 4 · 65 · 1000 bytes
 }
 
+TEST_CASE("sim traffic: atomic additions have a row, and belong to what is moved") {
+  const Run run = Scratch().flashbook(
+      "sim traffic --algorithm fused_backward --n 1024 --d 64 --br 128 --bc 128 --analytic");
+  // Nd · T_c of them; 5Nd + 2Nd·T_c read, 4Nd written and the additions twice, against 8Nd.
+  CHECK(run.out.find("atomic additions          524288   524288") != std::string::npos);
+  CHECK(run.out.find("moved 5.12 times that") != std::string::npos);
+  CHECK(Scratch()
+            .flashbook("sim traffic --algorithm fa2_backward --n 64 --d 8 --analytic")
+            .out.find("atomic") == std::string::npos);
+}
+
 TEST_CASE("sim traffic: bad input is refused in one sentence") {
   check_refused("--algorithm fa9 --n 8 --d 8", "three_kernel_backward");
   check_refused("--algorithm fa2_forward --n -8 --d 8", "--n");

@@ -42,12 +42,13 @@ std::string without_ink(const std::string& text) {
 }
 
 /// What the screens say that a reader sees who presses these keys: the numbers of the steps.
-std::vector<int> seen(const StepRun& run, const std::vector<Key>& keys,
-                      std::string* text = nullptr) {
+std::vector<int> seen(const StepRun& run, const std::vector<Key>& keys, std::string* text = nullptr,
+                      Index terminal_lines = 50) {
   std::ostringstream out;
   std::size_t at = 0;
   step_by_key(
-      run, [&] { return at < keys.size() ? keys[at++] : Key{Key::end_of_input}; }, out, Ink::plain);
+      run, [&] { return at < keys.size() ? keys[at++] : Key{Key::end_of_input}; }, out, Ink::plain,
+      [&] { return terminal_lines; });
   std::vector<int> numbers;
   const std::string all = out.str();
   const std::regex step("step ([0-9]+) of");
@@ -92,6 +93,25 @@ TEST_CASE("stepping: next and back by any of their keys, and no farther than the
   CHECK(text.find("this is the last step") != std::string::npos);
   CHECK(seen(run, {letter('x')}, &text) == Steps{1, 1});
   CHECK(text.find("that key does nothing") != std::string::npos);
+}
+
+TEST_CASE("stepping: on a short terminal the heading goes, then the reader is told") {
+  const StepRun run = example("fa2_forward");
+  const auto shown = [&](Index terminal_lines) {
+    std::string text;
+    seen(run, {}, &text, terminal_lines);
+    return text.substr(std::string(clear_screen).size());
+  };
+  const std::string heading = heading_of(run, Ink::plain);
+  const auto taken = static_cast<Index>(lines_of(shown(50)).size());
+  CHECK(shown(50).starts_with(heading));
+  CHECK(shown(taken) == shown(50));
+  CHECK(shown(taken - 1).starts_with("step 1 of 6"));
+  CHECK(shown(taken - 1).find("too tall") == std::string::npos);
+  CHECK(shown(taken - 3) == shown(taken - 1));
+  CHECK(shown(taken - 4).find("too tall: " + std::to_string(taken - 3) +
+                              " lines, the terminal has " + std::to_string(taken - 4)) !=
+        std::string::npos);
 }
 
 TEST_CASE("stepping: a jump is typed; escape forgets it") {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cpu_reference/error.hpp"
+#include "walkthrough/book/screens.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/commands/sim/question.hpp"
 #include "walkthrough/output_file.hpp"
@@ -118,7 +119,8 @@ void step_through(const StepFlags& flags) {
   } else {
     const Keyboard keyboard;
     step_by_key(
-        run, [&] { return keyboard.next(); }, std::cout, ink);
+        run, [&] { return keyboard.next(); }, std::cout, ink,
+        [] { return book::terminal_size().lines; });
   }
 }
 

@@ -3,12 +3,13 @@ import glob
 import os
 import re
 
+import directives
 import links
 
 HEAD = re.compile(r"# (\d+)\. [^\n]+\n\n(?:> [^\n]+\n)+\n\*Needs: ([^*]+)\. (\d+) minutes\.\*\n")
 LAST_SECTIONS = ["What remains unexplained", "Exercises"]
 FIRST_SCREEN = 24  # lines
-WIDEST = 78  # columns
+WIDEST = 78  # columns of a fence of the author's own, which stands indented on a terminal
 
 
 def faults_of(page):
@@ -37,14 +38,14 @@ def faults_of(page):
 
 
 def wide_lines(page):
-    """Fences of the author's own stand indented on a terminal."""
-    own = [True] * len(page.lines)
+    """Lines of fences that a terminal would break."""
+    fits = [WIDEST] * len(page.lines)
     for block in page.blocks:
-        own[block.begin:block.end] = [False] * (block.end - block.begin)
+        fits[block.begin:block.end] = [directives.COLUMNS] * (block.end - block.begin)
     prose = {line for line, _ in links.prose_lines(page.lines)}
-    for number, line in enumerate(page.lines, 1):
-        if own[number - 1] and number not in prose and len(line) > WIDEST:
-            yield number, f"a line of {len(line)} columns in a fence, where {WIDEST} fit"
+    for number, (line, columns) in enumerate(zip(page.lines, fits), 1):
+        if number not in prose and len(line) > columns:
+            yield number, f"a line of {len(line)} columns in a fence, where {columns} fit"
 
 
 def exercise_faults(page):

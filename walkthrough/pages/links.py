@@ -45,9 +45,12 @@ def fault_of(target, page_path):
 
 
 def targets_of(lines):
-    for number, line in prose_lines(lines):
-        for match in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
-            yield number, match[1]
+    """(line number, target). A link's text may go on in the next line."""
+    prose = dict(prose_lines(lines))
+    text = "\n".join(prose.get(number, "") for number in range(1, len(lines) + 1))
+    text = re.sub(r"`[^`]*`", lambda span: "\n" * span[0].count("\n"), text)
+    for match in LINK.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1]
 
 
 def faults_of(page):

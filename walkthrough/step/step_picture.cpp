@@ -73,11 +73,18 @@ double cell_of(const TileMap& map) {
   return std::min(36., map_side / static_cast<double>(std::max(map.rows, map.columns)));
 }
 
-std::string legend(double y) {
+bool skips_tiles(const TileMap& map) {
+  for (Index i = 0; i < map.rows; ++i)
+    for (Index j = 0; j < map.columns; ++j)
+      if (map.at(i, j) == TileState::skipped) return true;
+  return false;
+}
+
+std::string legend(const TileMap& map, double y) {
   std::string text;
   constexpr std::pair<const char*, const char*> kinds[] = {
       {"done", "done"}, {"now", "now"}, {"to_come", "to come"}, {"skipped", "skipped by the mask"}};
-  for (std::size_t k = 0; k < 4; ++k) {
+  for (std::size_t k = 0; k < (skips_tiles(map) ? 4 : 3); ++k) {
     const double x = margin + (k % 2 == 0 ? 0 : 84), at = y + (k < 2 ? 0 : 22);
     text += box(x, at, 12, 12, kinds[k].first) + quiet(x + 18, at + 11, "start", kinds[k].second);
   }
@@ -96,7 +103,7 @@ std::string map_text(const TileMap& map) {
   const double bottom = y + cell * static_cast<double>(map.rows);
   return text + quiet((x + right) / 2, y - 6, "middle", "keys j →") +
          quiet(margin + 8, y + cell / 2 + 4, "middle", "i") +
-         quiet(margin + 8, y + cell / 2 + 20, "middle", "↓") + legend(bottom + 16);
+         quiet(margin + 8, y + cell / 2 + 20, "middle", "↓") + legend(map, bottom + 16);
 }
 
 double map_bottom(const TileMap& map) {
@@ -105,6 +112,11 @@ double map_bottom(const TileMap& map) {
 
 // ---- what moves, and what SRAM holds
 
+/// A lone l would be read as I.
+std::string symbol_of(const std::string& tensor) {
+  return tensor == "l" ? "ℓ" : tensor;
+}
+
 std::string traffic_text(const StepTraffic& traffic) {
   std::string text = text_at(hbm_x, top - 20, "start", "HBM") +
                      text_at((arrow_x + sram_x) / 2 - 10, top - 20, "middle", "elements moved");
@@ -112,7 +124,7 @@ std::string traffic_text(const StepTraffic& traffic) {
   for (const TrafficRow& row : traffic.tensors) {
     if (row.here == Traffic{}) continue;
     const double from = arrow_x, to = sram_x - 20;
-    text += text_at(hbm_x, y + 4, "start", row.name);
+    text += text_at(hbm_x, y + 4, "start", symbol_of(row.name));
     if (row.here.read > 0)
       text += arrow(from, to, y) +
               quiet((from + to) / 2, y - 4, "middle", std::to_string(row.here.read));
@@ -140,7 +152,7 @@ std::string sram_text(const io::Step& step) {
   for (const io::ResidentTile& tile : step.resident) {
     text += box(sram_x, y, box_width, line - 3, "tile") +
             text_at(sram_x + 8, y + 16, "start",
-                    tile.name + " " + std::to_string(tile.rows) + " × " +
+                    symbol_of(tile.name) + " " + std::to_string(tile.rows) + " × " +
                         std::to_string(tile.columns)) +
             quiet(sram_x + box_width - 8, y + 16, "end", std::to_string(tile.bytes) + " B");
     y += line;

@@ -1,5 +1,6 @@
 #include "walkthrough/step/stepping.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <ostream>
@@ -70,6 +71,20 @@ std::optional<Place> after(const StepRun& run, const Place& place, const Key& ke
   return Place{at, "that key does nothing here"};
 }
 
+/// The step, a blank line, and what the reader is told: `help`, if nothing else.
+std::string text_of(const StepRun& run, const Place& place, Ink ink, Index terminal_lines) {
+  const std::string screen = screen_of(run, place.at, ink) + "\n";
+  const std::string whole = heading_of(run, ink) + "\n" + screen;
+  const auto lines = [](const std::string& text) {
+    return 1 + std::count(text.begin(), text.end(), '\n');
+  };
+  const std::string& fitting = lines(whole) <= terminal_lines ? whole : screen;
+  if (!place.message.empty()) return fitting + place.message;
+  if (lines(fitting) <= terminal_lines) return fitting + help;
+  return fitting + "too tall: " + std::to_string(lines(fitting)) + " lines, the terminal has " +
+         std::to_string(terminal_lines) + "  n next  b back  j jump  q quit";
+}
+
 }  // namespace
 
 Place next(const StepRun& run, Index at) {
@@ -92,12 +107,11 @@ Place jump(const StepRun& run, Index at, const std::string& typed) {
                   ", a tile i,j, first or last"};
 }
 
-void step_by_key(const StepRun& run, const KeySource& next_key, std::ostream& out, Ink ink) {
+void step_by_key(const StepRun& run, const KeySource& next_key, std::ostream& out, Ink ink,
+                 const std::function<Index()>& terminal_lines) {
   std::optional<Place> place = Place{};
   while (place) {
-    out << clear_screen << heading_of(run, ink) << "\n"
-        << screen_of(run, place->at, ink) << "\n"
-        << (place->message.empty() ? help : place->message) << std::flush;
+    out << clear_screen << text_of(run, *place, ink, terminal_lines()) << std::flush;
     place = after(run, *place, next_key(), next_key, out);
   }
   out << "\n";

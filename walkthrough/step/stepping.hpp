@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -24,7 +25,9 @@ Place jump(const StepRun& run, Index at, const std::string& name);
 Place next(const StepRun& run, Index at);
 Place back(Index at);
 
-/// Shows steps one at a time as the reader asks for them, until they quit.
-void step_by_key(const StepRun& run, const KeySource& next_key, std::ostream& out, Ink ink);
+/// Shows steps one at a time as the reader asks for them, until they quit. Where the terminal has
+/// too few lines, the heading goes first; a step that is still too tall says so.
+void step_by_key(const StepRun& run, const KeySource& next_key, std::ostream& out, Ink ink,
+                 const std::function<Index()>& terminal_lines);
 
 }  // namespace flashbook::step

@@ -110,6 +110,8 @@ std::string traffic_table(const Report& r) {
                        std::to_string(t.element_bytes) + " bytes, " + std::string(name(t.kind))));
   rows.push_back(row("all matrices", r.matrix_reads(), r.matrix_writes(), ""));
   rows.push_back(row("all vectors", r.vector_reads(), r.vector_writes(), ""));
+  if (const Index updates = r.atomic_updates(); updates > 0)
+    rows.push_back(row("atomic additions", updates, updates, "4 bytes, atomic"));
   return table(rows);
 }
 
@@ -123,7 +125,8 @@ void print_table(const Question& q, const io::Algorithm& algorithm, const io::Sc
   std::cout << "; " << (r.executed ? "counted in a run" : "from closed forms") << "\n\n"
             << traffic_table(r);
 
-  const double moved = static_cast<double>((r.matrix_reads() + r.matrix_writes()) / heads);
+  const Index elements = r.matrix_reads() + r.matrix_writes() + 2 * r.atomic_updates();
+  const double moved = static_cast<double>(elements / heads);
   const double least = least_elements(q, algorithm, r);
   std::cout << "\n  bytes, whole problem   read " << short_bytes(r.bytes_read()) << ", written "
             << short_bytes(r.bytes_written()) << "\n  at least               "

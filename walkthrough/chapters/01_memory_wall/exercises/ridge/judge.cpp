@@ -22,7 +22,8 @@ io::Times times_at(int d) {
 
 std::string text_of(int d, const io::Times& times) {
   std::ostringstream text;
-  text << "at d = " << d << " the products take " << times.matmul * 1e6 << " µs and the traffic "
+  text.precision(4);
+  text << "at d = " << d << " the products take " << times.matmul * 1e6 << " µs, the traffic "
        << times.dram * 1e6 << " µs";
   return text.str();
 }

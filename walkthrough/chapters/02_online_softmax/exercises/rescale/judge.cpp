@@ -43,15 +43,12 @@ void compare(Judge& judge, const std::string& what, const std::vector<Tile>& til
 
 int main() {
   Judge judge;
-  compare(judge, "the tiles {3, 5}, {4, 2}, whose maximum is known after the first",
-          {{3, 5}, {4, 2}});
-  compare(judge, "the tiles {3, 5}, {10, 2}, whose maximum rises from 5 to 10", {{3, 5}, {10, 2}});
-  compare(judge, "the tiles {1}, {2}, {3}, whose maximum rises twice", {{1}, {2}, {3}});
-  compare(judge, "the tiles {-20000, -20001}, {-20001}, all far below 0",
-          {{-20000, -20001}, {-20001}});
-  compare(judge, "the tiles {-9000}, {9000}", {{-9000}, {9000}});
-  compare(judge, "a first tile that is hidden, then {3, 5}", {{hidden, hidden}, {3, 5}});
-  compare(judge, "the tiles {3, hidden}, {hidden, hidden}, {4}",
-          {{3, hidden}, {hidden, hidden}, {4}});
+  compare(judge, "{3, 5}, {4, 2}, m known at once", {{3, 5}, {4, 2}});
+  compare(judge, "{3, 5}, {10, 2}, m rises to 10", {{3, 5}, {10, 2}});
+  compare(judge, "{1}, {2}, {3}, m rises twice", {{1}, {2}, {3}});
+  compare(judge, "{-20000, -20001}, {-20001}", {{-20000, -20001}, {-20001}});
+  compare(judge, "{-9000}, {9000}", {{-9000}, {9000}});
+  compare(judge, "{hidden, hidden}, {3, 5}", {{hidden, hidden}, {3, 5}});
+  compare(judge, "{3, hidden}, {hidden, hidden}, {4}", {{3, hidden}, {hidden, hidden}, {4}});
   return judge.verdict();
 }

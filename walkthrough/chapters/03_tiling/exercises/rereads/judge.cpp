@@ -22,11 +22,11 @@ io::Report run(const char* algorithm, long N, long d, long B_r, long B_c) {
 void compare(book::Judge& judge, const char* algorithm, Traffic (*answer)(long, long, long, long),
              long N, long d, long B_r, long B_c) {
   std::ostringstream at;
-  at << algorithm << ", N = " << N << ", d = " << d << ", tiles of " << B_r << " × " << B_c << ": ";
+  at << algorithm << ", N = " << N << ", d = " << d << ", " << B_r << " × " << B_c << ": ";
   const io::Report counted = run(algorithm, N, d, B_r, B_c);
   const Traffic got = answer(N, d, B_r, B_c);
-  judge.equal(at.str() + "what is read", got.reads, counted.matrix_reads());
-  judge.equal(at.str() + "what is written", got.writes, counted.matrix_writes());
+  judge.equal(at.str() + "read", got.reads, counted.matrix_reads());
+  judge.equal(at.str() + "written", got.writes, counted.matrix_writes());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Outcome run_answer(const Head& head, io::Blocks blocks, Index sram_bytes) {
 
 void compare(book::Judge& judge, Index N, Index d, io::Blocks blocks) {
   std::ostringstream at;
-  at << "N = " << N << ", d = " << d << ", tiles of " << blocks.rows << " × " << blocks.columns;
+  at << "N = " << N << ", d = " << d << ", " << blocks.rows << " × " << blocks.columns;
   Head head(N, d);
   const io::Report fa2 = head.run_fa2(blocks);
   try {
