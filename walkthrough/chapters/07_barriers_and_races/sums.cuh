@@ -10,6 +10,9 @@ namespace flashbook::FLASHBOOK_MACHINE::sums {
 // [smem]
 constexpr int warps = 4, threads = warps * 32;
 
+using Input = gmem<const float>;
+using Output = gmem<float>;
+
 struct Smem {
   Tile<float, 1, threads> x;
   Tile<float, 1, warps> of_warps;
@@ -26,12 +29,12 @@ FLASHBOOK_DEVICE int thread() {
   return threadIdx.x;
 }
 /// This thread's number of the block's row, 0 where the row has ended.
-FLASHBOOK_DEVICE float number(gmem<const float> x, int n) {
+FLASHBOOK_DEVICE float number(Input x, int n) {
   return thread() < n ? float(x(blockIdx.x * n + thread())) : 0;
 }
 // [finish]
 /// The first thread of the last warp adds up what the warps have.
-FLASHBOOK_DEVICE void finish(Smem& smem, gmem<float> y) {
+FLASHBOOK_DEVICE void finish(Smem& smem, Output y) {
   if (thread() != threads - 32) return;
   float sum = 0;
   for (int w = 0; w < warps; ++w) sum += smem.of_warps(0, w);
@@ -40,7 +43,7 @@ FLASHBOOK_DEVICE void finish(Smem& smem, gmem<float> y) {
 // [/finish]
 
 // [sum]
-FLASHBOOK_KERNEL(threads) sum(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) sum(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
   const float of_warp = lanes_sum<32>(number(x, n));
   if (lane() == 0) smem.of_warps(0, warp()) = of_warp;
@@ -49,7 +52,7 @@ FLASHBOOK_KERNEL(threads) sum(gmem<const float> x, gmem<float> y, int n) {
 }
 // [/sum]
 
-FLASHBOOK_KERNEL(threads) no_barrier(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) no_barrier(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
   const float of_warp = lanes_sum<32>(number(x, n));
   if (lane() == 0) smem.of_warps(0, warp()) = of_warp;
@@ -57,7 +60,7 @@ FLASHBOOK_KERNEL(threads) no_barrier(gmem<const float> x, gmem<float> y, int n) 
 }
 
 // [part_of_a_warp]
-FLASHBOOK_KERNEL(threads) part_of_a_warp(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) part_of_a_warp(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
   float of_warp = 0;
   if (thread() < n)  // the others have nothing to add
@@ -69,10 +72,10 @@ FLASHBOOK_KERNEL(threads) part_of_a_warp(gmem<const float> x, gmem<float> y, int
 // [/part_of_a_warp]
 
 // [no_wait]
-FLASHBOOK_KERNEL(threads) no_wait(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) no_wait(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
-  const int i = 4 * thread();  // 16 bytes a thread
-  if (i < threads) cp_async_16(smem.x.at(0, i), x + (blockIdx.x * n + i), i < n);
+  const int row = blockIdx.x * n, i = 4 * thread();  // 16 bytes a thread
+  if (i < threads) cp_async_16(smem.x.at(0, i), x + (row + i), i < n);
   cp_async_commit();
   sync_threads();
   const float of_warp = lanes_sum<32>(smem.x(0, thread()));
@@ -83,11 +86,11 @@ FLASHBOOK_KERNEL(threads) no_wait(gmem<const float> x, gmem<float> y, int n) {
 // [/no_wait]
 
 // [no_zeros]
-FLASHBOOK_KERNEL(threads) no_zeros(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) no_zeros(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
   if (thread() < n) smem.x(0, thread()) = x(blockIdx.x * n + thread());
   sync_threads();
-  const float weight = thread() < n ? 1 : 0;  // what is past the end shall not count
+  const float weight = thread() < n ? 1 : 0;  // past the end nothing counts
   const float of_warp = lanes_sum<32>(weight * smem.x(0, thread()));
   if (lane() == 0) smem.of_warps(0, warp()) = of_warp;
   sync_threads();
@@ -96,7 +99,7 @@ FLASHBOOK_KERNEL(threads) no_zeros(gmem<const float> x, gmem<float> y, int n) {
 // [/no_zeros]
 
 // [left_early]
-FLASHBOOK_KERNEL(threads) left_early(gmem<const float> x, gmem<float> y, int n) {
+FLASHBOOK_KERNEL(threads) left_early(Input x, Output y, int n) {
   Smem& smem = shared_memory<Smem>();
   if (warp() * 32 >= n) return;  // nothing to add
   const float of_warp = lanes_sum<32>(number(x, n));
@@ -107,7 +110,7 @@ FLASHBOOK_KERNEL(threads) left_early(gmem<const float> x, gmem<float> y, int n) 
 // [/left_early]
 
 // [not_atomic]
-FLASHBOOK_KERNEL(threads) not_atomic(gmem<const float> x, gmem<float> total, int n) {
+FLASHBOOK_KERNEL(threads) not_atomic(Input x, Output total, int n) {
   Smem& smem = shared_memory<Smem>();
   const float of_warp = lanes_sum<32>(number(x, n));
   if (lane() == 0) smem.of_warps(0, warp()) = of_warp;
