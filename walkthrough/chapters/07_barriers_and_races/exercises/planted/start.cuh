@@ -20,7 +20,7 @@ FLASHBOOK_KERNEL(threads) softmax(gmem<const float> s, gmem<float> p, int n) {
   float m = -INFINITY;
   for (int j = thread; j < n; j += threads) m = fmaxf(m, s(row + j));
   if (thread < n) m = lanes_max<32>(m);
-  if (lane == 0) smem.of_warps(0, warp) = m;
+  if (lane == 0 && m > -INFINITY) smem.of_warps(0, warp) = m;
   sync_threads();  // all warps' maxima are there
   for (int w = 0; w < warps; ++w) m = fmaxf(m, smem.of_warps(0, w));
 
@@ -28,7 +28,7 @@ FLASHBOOK_KERNEL(threads) softmax(gmem<const float> s, gmem<float> p, int n) {
   float l = 0;
   for (int j = thread; j < n; j += threads) l += expf(s(row + j) - m);
   l = lanes_sum<32>(l);
-  if (lane == 0 && l > 0) smem.of_warps(0, warp) = l;
+  if (lane == 0) smem.of_warps(0, warp) = l;
   sync_threads();  // all warps' sums are there
   l = 0;
   for (int w = 0; w < warps; ++w) l += smem.of_warps(0, w);
