@@ -50,8 +50,9 @@ TEST_CASE("softmax: any start near the scores does, and one too high loses them"
 TEST_CASE("softmax: parts merge to one state in any order") {
   check_says("3 5 10 2 --merge", {"(5, 1.1353) (10, 1.0003)", "pairs       (10, 1.0080)",
                                   "last    (10, 1.0080)", "first    (10, 1.0080)"});
-  check_says("hidden 5 hidden 4 3 --piece 2 --merge",
-             {"(5, 1.0000) (4, 1.0000) (3, 1.0000)", "last    (5, 1.5032)", "first    (5, 1.5032)"});
+  check_says(
+      "hidden 5 hidden 4 3 --piece 2 --merge",
+      {"(5, 1.0000) (4, 1.0000) (3, 1.0000)", "last    (5, 1.5032)", "first    (5, 1.5032)"});
   check_says("hidden hidden --merge", {"(−∞, 0.0000)"});
 }
 
