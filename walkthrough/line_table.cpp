@@ -54,8 +54,10 @@ std::vector<Line> lines_of(const simt::Report& report) {
 
 /// The path of a source file from the repository's root: "cuda/forward/one_pass.cuh".
 std::string path_of(const std::string& file) {
-  const std::size_t room = file.rfind("/cuda/");
-  return room == std::string::npos ? file : file.substr(room + 1);
+  for (const char* room : {"/cuda/", "/walkthrough/"})
+    if (const std::size_t at = file.rfind(room); at != std::string::npos)
+      return file.substr(at + 1);
+  return file;
 }
 
 /// Lines of source files, read once. Without the sources there is no text.
@@ -139,12 +141,21 @@ std::string wasteful_lines(const std::vector<Line>& lines, Sources& sources) {
   return out;
 }
 
-json traffic_json(const Traffic& traffic, const char* unit) {
-  return {{"instructions", traffic.instructions}, {unit, traffic.cost}, {"ideal", traffic.ideal}};
+/// The text with lines of at most 80 columns, broken at spaces; what is broken off is indented.
+std::string wrapped(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    for (std::size_t at; line.size() > columns && (at = line.rfind(' ', columns)) > 4;) {
+      out += line.substr(0, at) + "\n";
+      line = "    " + line.substr(at + 1);
+    }
+    out += line + "\n";
+  }
+  return out;
 }
 
-}  // namespace
-
+/// What each line executed, beside its text as far as the columns allow.
 std::string line_table(const simt::Report& report) {
   const std::vector<Line> lines = lines_of(report);
   std::vector<std::vector<std::string>> rows = {{"line"}};
@@ -179,6 +190,23 @@ std::string line_table(const simt::Report& report) {
     out += line + "\n";
   }
   return fits ? out : out + wasteful_lines(lines, sources);
+}
+
+json traffic_json(const Traffic& traffic, const char* unit) {
+  return {{"instructions", traffic.instructions}, {unit, traffic.cost}, {"ideal", traffic.ideal}};
+}
+
+}  // namespace
+
+std::string costs_and_findings(const simt::Report& report) {
+  std::string out =
+      line_table(report) +
+      "sectors: of global memory, 32 bytes; waves: wavefronts of shared memory; ideal:\n"
+      "times as many as needed, ! where wasteful. Instructions are a warp's.\n";
+  if (report.clean()) return out + "No race, no uninitialised read, nothing out of bounds.\n";
+  out += "\nFound:\n";
+  for (const simt::Finding& finding : report.findings) out += wrapped(finding.text());
+  return out;
 }
 
 json counts_json(const LineCounts& c) {

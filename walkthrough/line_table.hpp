@@ -7,10 +7,11 @@
 
 namespace flashbook {
 
-/// What each line of a kernel executed, beside its source text as far as 80 columns allow. A '!'
-/// marks traffic of 1.25 times the ideal and more. Columns without a number are left out; where
-/// none is left for the text, only that of marked lines follows, below.
-std::string line_table(const simt::Report& report);
+/// What each line of a kernel executed, beside its source text as far as 80 columns allow, what the
+/// columns mean, and all that was found. A '!' marks traffic of 1.25 times the ideal and more.
+/// Columns without a number are left out; where none is left for the text, only that of marked
+/// lines follows, below.
+std::string costs_and_findings(const simt::Report& report);
 
 /// For programs: an object a line that executed anything counted, in the order of the source; and
 /// their sums.

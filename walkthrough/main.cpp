@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   flashbook::add_compare(app);
   flashbook::add_fuzz(app);
   flashbook::add_run(app);
+  flashbook::add_demo(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return checked(0);

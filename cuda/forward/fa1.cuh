@@ -102,12 +102,14 @@ forward(const ForwardParameters<T> p, const Workspace<D> kept) {
   const Range all = {0, visible.n_q}, keys = visible.keys_of(all);
 
   initialise(kept, head_row, visible.n_q);
+  // [loops]
   for (int j = keys.begin / B_c<D> * B_c<D>; j < keys.end; j += B_c<D>) {
     fma::load(smem.K, p.K.of(batch, head / p.sizes.group()), j, keys);
     fma::load(smem.V, p.V.of(batch, head / p.sizes.group()), j, keys);
     const Range rows = visible.rows_of(Range{j, j + B_c<D>});
     for (int i = rows.begin / B_r * B_r; i < rows.end; i += B_r) {
       fma::load(smem.Q, p.Q.of(batch, head), i, all);
+      // [/loops]
       sync_threads();  // Q, K, V are everybody's; so are m and l of the tile of keys before
 
       // S = scale Q K^T

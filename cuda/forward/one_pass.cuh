@@ -20,12 +20,14 @@ constexpr int B_r = fma::rows;
 template <int D>
 constexpr int B_c = fma::tile_keys<D>;
 
+// [smem]
 template <int D>
 struct Smem {
   fma::Tile<B_r, D> Q;
   fma::Tile<B_c<D>, D> K, V;
   fma::Tile<B_r, B_c<D>> P;
 };
+// [/smem]
 
 template <class T, int D>
 FLASHBOOK_KERNEL(fma::threads)
@@ -37,6 +39,7 @@ forward(const ForwardParameters<T> p) {
   const Matrix<const T> K = p.K.of(batch, head / p.sizes.group()),
                         V = p.V.of(batch, head / p.sizes.group());
 
+  // [loop]
   float O[fma::thread_rows][D / 16] = {};
   RowState row[fma::thread_rows];
   fma::load(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
@@ -64,6 +67,7 @@ forward(const ForwardParameters<T> p) {
     fma::add_product(O, smem.P, smem.V);
     sync_threads();  // nobody reads K and V any more
   }
+  // [/loop]
 
   // O = O / l, LSE = m + ln l
 #pragma unroll
@@ -79,9 +83,11 @@ forward(const ForwardParameters<T> p) {
 inline LaunchStatus launch_one_pass(const flashbook_problem& problem, const ForwardTensors& tensors,
                                     void*, void* stream) {
   return with_type(problem, [&]<class T, int D>() {
+    // [launch]
     const ForwardParameters<T> p = forward_parameters<T>(problem, tensors);
     return launch_blocks("one_pass", head_tiles(p.sizes.n_q(), B_r, p.sizes.heads_q, p.sizes.batch),
                          fma::threads, sizeof(Smem<D>), stream, forward<T, D>, p);
+    // [/launch]
   });
 }
 

@@ -76,9 +76,11 @@ softmax(gmem<T> S, gmem<float> lse, int64_t rows, int n_k) {
   for (int j = lane; j < n_k; j += 32) state.l += weight(to_float(T(row(j))), state.m);
   state.l = lanes_sum<32>(state.l);
 
+  // [write_P]
   // P = e^(S - m) / l
   for (int j = lane; j < n_k; j += 32)
     row(j) = from_float<T>(state.normalised(weight(to_float(T(row(j))), state.m)));
+  // [/write_P]
   if (lane == 0) lse(i) = state.lse();
 }
 

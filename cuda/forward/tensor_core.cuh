@@ -22,9 +22,11 @@ namespace flashbook::FLASHBOOK_MACHINE::tensor_core {
 
 constexpr int B_r = 64, B_c = 64, warps = B_r / 16, threads = warps * 32;
 
+// [padded]
 /// Rows padded by 16 bytes: the 8 rows of a matrix that ldmatrix reads lie in all 32 banks.
 template <class T, int D>
 using Rows = Tile<T, 64, D + 8>;
+// [/padded]
 
 template <class T, int D>
 struct Smem {
@@ -43,6 +45,7 @@ FLASHBOOK_DEVICE int warp_row() {
   return threadIdx.x / 32 * 16;
 }
 
+// [multiply_QK]
 /// S = Q K^T
 template <class T, int D>
 FLASHBOOK_DEVICE void multiply_QK(Fragments<B_c>& S, Rows<T, D>& Q, Rows<T, D>& K) {
@@ -59,6 +62,7 @@ FLASHBOOK_DEVICE void multiply_QK(Fragments<B_c>& S, Rows<T, D>& Q, Rows<T, D>& 
     }
   }
 }
+// [/multiply_QK]
 
 /// O += P V. The result of one product is the operand of the next: both hold the same elements.
 template <class T, int D>

@@ -10,6 +10,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::fma {
 
+// [shape]
 constexpr int threads = 128, x_threads = 16, rows = 32, thread_rows = 4;
 
 /// A tile of floats. Padded: rows begin 4 banks after one another, so that 16-byte reads of a
@@ -33,6 +34,7 @@ FLASHBOOK_DEVICE int row(int r) {
 FLASHBOOK_DEVICE int key(int c) {
   return x() + x_threads * c;
 }
+// [/shape]
 /// The first of the n-th four columns of this thread in A B.
 FLASHBOOK_DEVICE int channel(int n) {
   return 4 * (x() + x_threads * n);

@@ -12,7 +12,8 @@ METRIC = re.compile(r"(l1tex|lts|sm|smsp|sass)__")
 
 
 def number(text):
-    return float(text.replace(",", ""))
+    """6 of "6", of "6 (0: 6)" with a metric's instances, of "1,006"."""
+    return float(text.split(" (")[0].replace(",", ""))
 
 
 def opcodes(cell):

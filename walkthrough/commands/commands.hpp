@@ -18,5 +18,6 @@ void add_sim(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_fuzz(CLI::App& app);
 void add_run(CLI::App& app);
+void add_demo(CLI::App& app);
 
 }  // namespace flashbook

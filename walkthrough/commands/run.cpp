@@ -115,16 +115,7 @@ void print_pass(const PassRun& pass, const AttentionProblem& problem, Machine ma
   print_time(pass, problem, machine);
   if (!pass.error.empty()) std::cout << "Stopped: " << pass.error << "\n";
   if (machine == Machine::gpu) return;
-  std::cout << "\n"
-            << line_table(pass.report)
-            << "sectors: of global memory, 32 bytes; waves: wavefronts of shared memory; ideal:\n"
-               "times as many as needed, ! where wasteful. Instructions are a warp's.\n";
-  if (pass.report.clean()) {
-    std::cout << "No race, no uninitialised read, nothing out of bounds.\n";
-    return;
-  }
-  std::cout << "\nFound:\n";
-  for (const simt::Finding& finding : pass.report.findings) std::cout << finding.text();
+  std::cout << "\n" << costs_and_findings(pass.report);
 }
 
 /// "N_q 128, N_k 128, d 64, heads 4 to 2, fp16, causal top-left".

@@ -1,0 +1,131 @@
+#include "walkthrough/demos.hpp"
+
+#include <array>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "cpu_reference/error.hpp"
+#include "walkthrough/chapters/06_first_kernel/transpose.cuh"
+#include "walkthrough/chapters/07_barriers_and_races/sums.cuh"
+#include "walkthrough/chapters/device_array.hpp"
+
+namespace flashbook {
+namespace {
+
+namespace sums = emulated::sums;
+namespace transpose = emulated::transpose;
+using book::DeviceArray;
+
+/// Every demo's kernel: reads x, writes y.
+using Kernel = void (*)(emulated::gmem<const float> x, emulated::gmem<float> y, int n);
+using Numbers = DeviceArray<float>;
+
+std::size_t size(int n) {
+  return static_cast<std::size_t>(n);
+}
+
+std::string first_wrong(Numbers& y, const std::vector<float>& exact) {
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (y[i] == exact[i]) continue;
+    std::ostringstream out;
+    out << "y[" << i << "] is ";
+    std::isnan(y[i]) ? out << "NaN" : out << y[i];
+    out << ", and should be " << exact[i];
+    return out.str();
+  }
+  return "";
+}
+
+DemoRun run(const LaunchShape& shape, const simt::Options& options, Kernel kernel, Numbers& x,
+            Numbers& y, int n, const std::vector<float>& exact) {
+  simt::Stream stream = {options, {}};
+  stream.options.os_threads = 1;  // blocks that race do so in the same way each time
+  emulated::launch(shape, &stream, kernel, x.constant(), y.view(), n);
+  return {std::move(stream.report), first_wrong(y, exact)};
+}
+
+// ---- chapter 6: x holds 0, 1, 2, ...
+
+template <Kernel kernel, std::size_t shared_bytes>
+DemoRun transposed(int n, const simt::Options& options) {
+  Numbers x(size(n * n), 0), y(size(n * n), std::nanf(""));
+  std::vector<float> exact(y.size());
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      exact[size(j * n + i)] = x[size(i * n + j)] = static_cast<float>(i * n + j);
+  const unsigned tiles = static_cast<unsigned>(n / transpose::side);
+  return run({"transpose", {tiles, tiles}, {transpose::threads}, shared_bytes}, options, kernel, x,
+             y, n, exact);
+}
+
+template <int columns>
+constexpr auto transposed_in_tiles =
+    transposed<transpose::tiled<columns>, sizeof(transpose::Smem<columns>)>;
+
+// ---- chapter 7: row r of x holds r, r + 1, r + 2, ...
+
+constexpr int rows = 3;
+
+/// Sums of rows that floats hold exactly.
+std::vector<float> fill_rows(Numbers& x, int n) {
+  std::vector<float> exact(rows);
+  for (int r = 0; r < rows; ++r)
+    for (int i = 0; i < n; ++i) exact[size(r)] += x[size(r * n + i)] = static_cast<float>(r + i);
+  return exact;
+}
+
+template <Kernel kernel>
+DemoRun summed(int n, const simt::Options& options) {
+  Numbers x(size(rows * n), 0), y(rows, std::nanf(""));
+  const std::vector<float> exact = fill_rows(x, n);
+  return run({"sums", {rows}, {sums::threads}, sizeof(sums::Smem)}, options, kernel, x, y, n,
+             exact);
+}
+
+/// All rows' numbers in y[0].
+template <Kernel kernel>
+DemoRun totalled(int n, const simt::Options& options) {
+  Numbers x(size(rows * n), 0), y(1, 0);
+  float total = 0;
+  for (const float sum : fill_rows(x, n)) total += sum;
+  return run({"sums", {rows}, {sums::threads}, sizeof(sums::Smem)}, options, kernel, x, y, n,
+             {total});
+}
+
+constexpr std::array<Demo, 10> all = {{
+    {"transpose_direct", "y = x^T, element by element", 64, 32, 1024,
+     transposed<transpose::direct, 0>},
+    {"transpose_tiled", "y = x^T through tiles in shared memory", 64, 32, 1024,
+     transposed_in_tiles<32>},
+    {"transpose_padded", "y = x^T through tiles of padded rows", 64, 32, 1024,
+     transposed_in_tiles<33>},
+    {"sum", "sums of rows", 100, 1, 128, summed<sums::sum>},
+    {"no_barrier", "sums of rows, a barrier missing", 100, 1, 128, summed<sums::no_barrier>},
+    {"part_of_a_warp", "sums of rows, a shuffle by some lanes", 100, 1, 128,
+     summed<sums::part_of_a_warp>},
+    {"left_early", "sums of rows, a warp that leaves before a barrier", 96, 1, 128,
+     summed<sums::left_early>},
+    {"no_wait", "sums of rows, a copy not waited for", 100, 4, 128, summed<sums::no_wait>},
+    {"no_zeros", "sums of rows, shared memory past the end left alone", 100, 1, 128,
+     summed<sums::no_zeros>},
+    {"not_atomic", "the sum of all rows, blocks adding to one number", 100, 1, 128,
+     totalled<sums::not_atomic>},
+}};
+
+}  // namespace
+
+std::span<const Demo> demos() {
+  return all;
+}
+
+const Demo& find_demo(const std::string& name) {
+  std::string known;
+  for (const Demo& demo : all) {
+    if (demo.name == name) return demo;
+    known += (known.empty() ? "" : ", ") + std::string(demo.name);
+  }
+  throw InputError("KERNEL is '" + name + "', which no chapter has: pass " + known);
+}
+
+}  // namespace flashbook
