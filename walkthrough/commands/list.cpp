@@ -117,7 +117,7 @@ struct Answers {
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string letter(std::size_t column) {
-  return std::string(1, static_cast<char>('A' + column));
+  return {static_cast<char>('A' + column)};
 }
 
 std::vector<std::string> described(const Implementation& implementation,
