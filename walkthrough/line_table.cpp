@@ -74,9 +74,8 @@ class Sources {
  private:
   static std::vector<std::string> read(const std::string& path) {
     std::ifstream in(sources_folder() / path);
-    std::vector<std::string> lines = {""};
-    for (std::string line; std::getline(in, line); line.clear()) lines.push_back(line);
-    lines.erase(lines.begin());
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
     return lines;
   }
 
@@ -123,6 +122,22 @@ std::vector<std::vector<std::string>> narrowed(std::vector<std::vector<std::stri
   return rows;
 }
 
+std::vector<std::string> row_of(const std::string& name, std::vector<std::string> numbers) {
+  numbers.insert(numbers.begin(), name);
+  return numbers;
+}
+
+/// The table without the source text: a heading, the lines, their total.
+std::vector<std::string> number_lines(const std::vector<Line>& lines, const LineCounts& total) {
+  std::vector<std::vector<std::string>> rows = {row_of("line", heading())};
+  for (const Line& line : lines) rows.push_back(row_of(simt::text(line.site), cells(line.counts)));
+  rows.push_back(row_of("total", cells(total)));
+  std::istringstream text(table(narrowed(rows)));
+  std::vector<std::string> out;
+  for (std::string line; std::getline(text, line);) out.push_back(line);
+  return out;
+}
+
 std::string cut(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + "…";
 }
@@ -158,36 +173,21 @@ std::string wrapped(const std::string& text) {
 /// What each line executed, beside its text as far as the columns allow.
 std::string line_table(const simt::Report& report) {
   const std::vector<Line> lines = lines_of(report);
-  std::vector<std::vector<std::string>> rows = {{"line"}};
-  std::vector<std::string> source = {"source"};
-  const auto add = [&](const std::string& name, const std::vector<std::string>& numbers) {
-    rows.push_back({name});
-    rows.back().insert(rows.back().end(), numbers.begin(), numbers.end());
-  };
   Sources sources;
-  const std::vector<std::string> names = heading();
-  rows[0].insert(rows[0].end(), names.begin(), names.end());
-  for (const Line& line : lines) {
-    add(simt::text(line.site), cells(line.counts));
-    source.push_back(sources.text(line.site));
-  }
-  add("total", cells(report.total()));
-  source.emplace_back();
+  std::vector<std::string> source = {"source"};
+  for (const Line& line : lines) source.push_back(sources.text(line.site));
+  source.emplace_back();  // beside the total
 
-  std::string out;
-  std::istringstream numbers(table(narrowed(rows)));
+  const std::vector<std::string> numbers = number_lines(lines, report.total());
   std::size_t width = 0;
-  std::vector<std::string> text;
-  for (std::string line; std::getline(numbers, line);) {
-    width = std::max(width, line.size());
-    text.push_back(line);
-  }
+  for (const std::string& line : numbers) width = std::max(width, line.size());
   const bool fits = width + 2 + least_source <= columns;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::string line = text[i];
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    out += numbers[i];
     if (fits && !source[i].empty())
-      line += std::string(width + 2 - line.size(), ' ') + cut(source[i], columns - width - 2);
-    out += line + "\n";
+      out += std::string(width + 2 - numbers[i].size(), ' ') + cut(source[i], columns - width - 2);
+    out += "\n";
   }
   return fits ? out : out + wasteful_lines(lines, sources);
 }

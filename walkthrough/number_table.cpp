@@ -1,6 +1,7 @@
 #include "walkthrough/number_table.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "walkthrough/numbers.hpp"
 
@@ -53,6 +54,20 @@ std::string right(const std::string& text, std::size_t width) {
 
 std::string left(const std::string& text, std::size_t width) {
   return std::string(text).append(spaces(text, width));
+}
+
+std::string paragraph(const std::string& head, const std::string& text) {
+  constexpr std::size_t columns = 80;
+  std::istringstream words(text);
+  std::string out, line = head;
+  for (std::string word; words >> word; line += word + " ") {
+    if (width_of(line) + width_of(word) <= columns) continue;
+    trim(line);
+    out += line + "\n";
+    line = left("", width_of(head));
+  }
+  trim(line);
+  return out + line + "\n";
 }
 
 std::string side_by_side(const std::vector<NamedMatrix>& matrices, int decimals) {

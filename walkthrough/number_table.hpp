@@ -13,6 +13,9 @@ std::size_t width_of(const std::string& text);
 std::string left(const std::string& text, std::size_t width);
 std::string right(const std::string& text, std::size_t width);
 
+/// `text` behind `head` in lines of at most 80 columns, those after the first indented as far.
+std::string paragraph(const std::string& head, const std::string& text);
+
 /// A matrix with a heading, to stand beside others.
 struct NamedMatrix {
   std::string name;

@@ -1,6 +1,7 @@
 #include "cuda/api/device_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -27,14 +28,20 @@ DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
   device_.copy_in(memory_, fresh.data(), fresh.size());
 }
 
+void DeviceMemory::check_bands(const std::string& what) const {
+  std::array<std::byte, band> bytes;
+  for (const std::byte* at : {memory_, data() + size_}) {
+    device_.copy_out(bytes.data(), at, band);
+    if (!std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == untouched; }))
+      throw std::runtime_error("memory next to " + what + " was written to");
+  }
+}
+
 std::vector<std::byte> DeviceMemory::read(const std::string& what) const {
-  std::vector<std::byte> all(size_ + 2 * band);
-  device_.copy_out(all.data(), memory_, all.size());
-  const auto first = all.begin() + band, last = all.end() - band;
-  const auto is_untouched = [](std::byte b) { return b == untouched; };
-  if (!std::all_of(all.begin(), first, is_untouched) || !std::all_of(last, all.end(), is_untouched))
-    throw std::runtime_error("memory next to " + what + " was written to");
-  return {first, last};
+  check_bands(what);
+  std::vector<std::byte> bytes(size_);
+  device_.copy_out(bytes.data(), data(), size_);
+  return bytes;
 }
 
 DeviceTensor::DeviceTensor(Device& device, std::string name, const void* host, const Span& span,

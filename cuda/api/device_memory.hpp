@@ -21,7 +21,9 @@ class DeviceMemory {
 
   std::byte* data() const { return memory_ + band; }
   std::size_t size() const { return size_; }
-  /// Its bytes. Throws std::runtime_error that names `what` if a band was written to.
+  /// Throws std::runtime_error that names `what` if a band was written to.
+  void check_bands(const std::string& what) const;
+  /// Its bytes, between bands that were checked.
   std::vector<std::byte> read(const std::string& what) const;
 
   static constexpr std::size_t band = 256;

@@ -60,7 +60,7 @@ void ForwardCall::launch() const {
 }
 
 void ForwardCall::copy_back() const {
-  workspace_.read("the workspace");
+  workspace_.check_bands("the workspace");
   o_.copy_back(outputs_.o);
   lse_.copy_back(outputs_.lse);
 }
@@ -100,7 +100,7 @@ void BackwardCall::launch() const {
 }
 
 void BackwardCall::copy_back() const {
-  workspace_.read("the workspace");
+  workspace_.check_bands("the workspace");
   grad_q_.copy_back(gradients_.q);
   grad_k_.copy_back(gradients_.k);
   grad_v_.copy_back(gradients_.v);

@@ -274,5 +274,7 @@ const BackwardKernel standard_backward = {
     [](const flashbook_problem& problem) { return rung_refusal(problem); },
     standard_gradients::workspace_bytes,
     standard_gradients::launch_standard,
-    {true, standard_gradients::step, standard_gradients::step}};
+    {.materialised = true,
+     .nan_rows = standard_gradients::step,
+     .nan_keys = standard_gradients::step}};
 }

@@ -237,5 +237,5 @@ const BackwardKernel three_kernel_backward = {
     [](const flashbook_problem& problem) { return rung_refusal(problem); },
     three_kernel::workspace_bytes,
     three_kernel::launch_three_kernel,
-    {false, 64, 64}};
+    {.nan_rows = 64, .nan_keys = 64}};
 }

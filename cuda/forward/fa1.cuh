@@ -108,6 +108,7 @@ forward(const ForwardParameters<T> p, const Workspace<D> kept) {
     fma::load(smem.V, p.V.of(batch, head / p.sizes.group()), j, keys);
     const Range rows = visible.rows_of(Range{j, j + B_c<D>});
     for (int i = rows.begin / B_r * B_r; i < rows.end; i += B_r) {
+      const Range seen = visible.keys_of(Range{i, i + B_r});  // V also has keys of later rows
       fma::load(smem.Q, p.Q.of(batch, head), i, all);
       // [/loops]
       sync_threads();  // Q, K, V are everybody's; so are m and l of the tile of keys before
@@ -128,7 +129,7 @@ forward(const ForwardParameters<T> p, const Workspace<D> kept) {
       sync_warp();  // P's rows, which only this warp reads, are complete; m and l are read
 
       float PV[fma::thread_rows][D / 16] = {};
-      fma::add_product(PV, smem.P, smem.V);
+      fma::add_product_before(seen.end - j, PV, smem.P, smem.V);
 #pragma unroll
       for (int r = 0; r < fma::thread_rows; ++r)
         if (i + fma::row(r) < visible.n_q)
@@ -167,5 +168,5 @@ const ForwardKernel fa1_forward = {
       return static_cast<std::size_t>(fa1::workspace_floats(problem)) * sizeof(float);
     },
     fa1::launch_fa1,
-    {false, most_tokens, 64}};  // a tile of V serves all rows: what one of them sees is in it
+    {.nan_rows = fma::rows, .nan_keys = 64}};
 }

@@ -100,5 +100,5 @@ const ForwardKernel one_pass_forward = {
     [](const flashbook_problem& problem) { return rung_refusal(problem); },
     [](const flashbook_problem&) { return std::size_t{0}; },
     one_pass::launch_one_pass,
-    {false, fma::rows, 64}};
+    {.nan_rows = fma::rows, .nan_keys = 64}};
 }

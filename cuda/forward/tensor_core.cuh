@@ -1,7 +1,7 @@
 // one_pass with its two products on tensor cores: mma m16n8k16, whose operands ldmatrix brings from
 // shared memory. fp16 and bf16. All else is as a first kernel has it: O is divided by l for every
 // tile of keys, e^x is expf, every score is tested against the mask, copies are waited for, and Q
-// is read again for every tile of keys.
+// is read from shared memory again for every tile of keys.
 //
 // A warp computes 16 rows of S and O. A lane holds of a result of 16 x 8 (cuda/isa/tensor_core.cuh)
 // two columns of the rows lane / 4 and lane / 4 + 8: 4 lanes share a row.
@@ -188,5 +188,5 @@ const ForwardKernel tensor_core_forward = {
     [](const flashbook_problem& problem) { return rung_refusal(problem, true); },
     [](const flashbook_problem&) { return std::size_t{0}; },
     tensor_core::launch_tensor_core,
-    {false, tensor_core::B_r, tensor_core::B_c}};
+    {.nan_rows = tensor_core::B_r, .nan_keys = tensor_core::B_c}};
 }

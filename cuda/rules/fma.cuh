@@ -79,25 +79,41 @@ FLASHBOOK_DEVICE void add_row(float (&O)[n], float a, const float4 (&b)[n / 4]) 
   }
 }
 
+/// O += columns k to k + 3 of A, or the first `count` of them, times those rows of B.
+template <int n, int A_width, int depth, int B_width>
+FLASHBOOK_DEVICE void add_four(float (&O)[thread_rows][n],
+                               FLASHBOOK_MACHINE::Tile<float, rows, A_width>& A,
+                               FLASHBOOK_MACHINE::Tile<float, depth, B_width>& B, int k,
+                               int count) {
+  float4 a[thread_rows];
+#pragma unroll
+  for (int r = 0; r < thread_rows; ++r) a[r] = load_vector<float4>(A.at(row(r), k));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (i >= count) break;
+    float4 b[n / 4];
+#pragma unroll
+    for (int c = 0; c < n / 4; ++c) b[c] = load_vector<float4>(B.at(k + i, channel(c)));
+#pragma unroll
+    for (int r = 0; r < thread_rows; ++r)
+      add_row(O[r], i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w, b);
+  }
+}
+
 /// O += A B.
 template <int n, int A_width, int depth, int B_width>
 FLASHBOOK_DEVICE void add_product(float (&O)[thread_rows][n],
                                   FLASHBOOK_MACHINE::Tile<float, rows, A_width>& A,
                                   FLASHBOOK_MACHINE::Tile<float, depth, B_width>& B) {
-  for (int k = 0; k < depth; k += 4) {
-    float4 a[thread_rows];
-#pragma unroll
-    for (int r = 0; r < thread_rows; ++r) a[r] = load_vector<float4>(A.at(row(r), k));
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float4 b[n / 4];
-#pragma unroll
-      for (int c = 0; c < n / 4; ++c) b[c] = load_vector<float4>(B.at(k + i, channel(c)));
-#pragma unroll
-      for (int r = 0; r < thread_rows; ++r)
-        add_row(O[r], i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w, b);
-    }
-  }
+  for (int k = 0; k < depth; k += 4) add_four(O, A, B, k, 4);
+}
+
+/// The same without the rows of B from `end` on, whatever they hold.
+template <int n, int A_width, int depth, int B_width>
+FLASHBOOK_DEVICE void add_product_before(int end, float (&O)[thread_rows][n],
+                                         FLASHBOOK_MACHINE::Tile<float, rows, A_width>& A,
+                                         FLASHBOOK_MACHINE::Tile<float, depth, B_width>& B) {
+  for (int k = 0; k < depth && k < end; k += 4) add_four(O, A, B, k, end - k);
 }
 
 /// Columns channel(n) to channel(n) + 3, for all n, of row i of a matrix, rounded to its type.

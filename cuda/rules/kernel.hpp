@@ -50,7 +50,7 @@ struct KernelProperties {
   /// S, P, dP and dS are stored in the problem's dtype.
   bool materialised = false;
   /// NaN may reach rows that do not see it, but share a tile of S of this many rows and keys with
-  /// rows that do; 0: it does not. docs/contract.md, "Storage and NaN".
+  /// rows that do; 0: it does not. docs/contract.md, section 7.
   int nan_rows = 0, nan_keys = 0;
 };
 

@@ -17,6 +17,7 @@ std::int64_t rows(std::int64_t batch, std::int64_t heads, std::int64_t n) {
   return rounded < 0x1p62 ? batch * heads * n : INT64_MAX;
 }
 
+// The widest tile (tile_width), and what sums of ranges allow (most_tokens in visible.cuh).
 constexpr std::int64_t most_channels = 256, most_tokens = 1 << 29;
 
 std::string too_large(const char* name, std::int64_t value, std::int64_t most) {

@@ -1,5 +1,5 @@
 // Which keys a query row sees, as ranges: what a kernel needs to skip tiles, to leave the mask test
-// out where everything is visible, and to mask the rest. docs/contract.md, "Visibility".
+// out where everything is visible, and to mask the rest. docs/contract.md, section 3.
 #pragma once
 
 #include "cuda/isa/isa.cuh"

@@ -139,12 +139,28 @@ TEST_CASE("verify: kernels by name and by machine") {
   check_refused(s, "verify --impl cuda.two_pass", {"cuda.two_pass", "cuda.one_pass"});
 }
 
+TEST_CASE("list asks about an option in a dtype that the implementation takes") {
+  for (const Json& entry : answer("list")) {
+    if (entry["name"] != "cuda.tensor_core@cpu") continue;
+    CHECK(entry["options"]["fp32"]["forward"]["supported"] == false);
+    for (const char* option : {"fp16", "grouped heads", "d ≠ d_v", "causal, top-left", "scale ≤ 0",
+                               "gradient of the LSE"}) {
+      CAPTURE(option);
+      CHECK(entry["options"][option]["forward"]["supported"] == true);
+      CHECK(entry["options"][option]["backward"]["supported"] == true);
+    }
+    return;
+  }
+  FAIL("cuda.tensor_core@cpu is not listed");
+}
+
 TEST_CASE("fuzz and list know the kernels") {
   const Json report = answer("fuzz --impl cuda.one_pass@cpu --problems 40");
   CHECK(report["passed"] > 0);
   CHECK(report["failed"] == 0);
   const Run list = Scratch().flashbook("list");
   CHECK(list.status == 0);
+  CHECK(widest_line(list.out) <= 80);
   for (const char* part : {"cuda.tensor_core@cpu", "GPU: ", "fp32: this kernel uses 16-bit"}) {
     CAPTURE(part);
     CHECK(list.out.find(part) != std::string::npos);

@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "cpu_reference/error.hpp"
@@ -118,15 +121,15 @@ void print_pass(const PassRun& pass, const AttentionProblem& problem, Machine ma
   std::cout << "\n" << costs_and_findings(pass.report);
 }
 
-/// "N_q 128, N_k 128, d 64, heads 4 to 2, fp16, causal top-left".
+/// "N_q 128, N_k 128, d 64, 4 heads, 2 of K and V, fp16, causal top-left".
 std::string describe(const AttentionProblem& problem) {
   const flashbook_problem& p = problem.fields();
   std::ostringstream out;
   out << "N_q " << p.n_q << ", N_k " << p.n_k << ", d " << p.d;
   if (p.d_v != p.d) out << ", d_v " << p.d_v;
   if (p.batch > 1) out << ", batch " << p.batch;
-  if (p.heads_q > 1) out << ", heads " << p.heads_q;
-  if (p.heads_kv != p.heads_q) out << " to " << p.heads_kv;
+  if (p.heads_q > 1) out << ", " << p.heads_q << " heads";
+  if (p.heads_kv != p.heads_q) out << ", " << p.heads_kv << " of K and V";
   out << ", " << name(problem.dtype());
   if (p.causal) out << ", causal " << name(problem.alignment());
   return out.str();

@@ -117,30 +117,43 @@ std::vector<CaseReport> run(const Implementations& all, const Options& options) 
                     });
 }
 
+bool any(const std::vector<CaseReport>& reports, Status status) {
+  return std::any_of(reports.begin(), reports.end(),
+                     [&](const CaseReport& report) { return report.status == status; });
+}
+
+void print_json(const std::vector<CaseReport>& reports) {
+  auto list = nlohmann::ordered_json::array();
+  for (const CaseReport& report : reports) list.push_back(as_json(report));
+  std::cout << list.dump(2) << "\n";
+}
+
+void print_margin_tables(const std::vector<CaseReport>& reports, const Implementations& all) {
+  std::vector<std::string> names;
+  for (const auto& implementation : all) names.push_back(implementation->name());
+  std::cout << margins_of(reports).markdown(names);
+}
+
+void print_report(const std::vector<CaseReport>& reports, const Implementations& all) {
+  print_counts(reports, all);
+  print_margins(reports, all);
+  if (any(reports, Status::refused))
+    std::cout << "Refused: cases with a field the implementation does not take; 'list' says which."
+                 "\n";
+  print_reasons(reports, Status::skipped, "Skipped: standard attention cannot store them.");
+  print_reasons(reports, Status::failed, "Failed.");
+}
+
 void verify_command(const Options& options) {
   const Implementations all = chosen_implementations(options);
   const std::vector<CaseReport> reports = run(all, options);
-  if (options.as_json) {
-    auto list = nlohmann::ordered_json::array();
-    for (const CaseReport& report : reports) list.push_back(as_json(report));
-    std::cout << list.dump(2) << "\n";
-  } else if (options.as_margins) {
-    std::vector<std::string> names;
-    for (const auto& implementation : all) names.push_back(implementation->name());
-    std::cout << margins_of(reports).markdown(names);
-  } else {
-    print_counts(reports, all);
-    print_margins(reports, all);
-    if (std::any_of(reports.begin(), reports.end(),
-                    [](const CaseReport& report) { return report.status == Status::refused; }))
-      std::cout
-          << "Refused: cases with a field the implementation does not take; 'list' says which.\n";
-    print_reasons(reports, Status::skipped, "Skipped: standard attention cannot store them.");
-    print_reasons(reports, Status::failed, "Failed.");
-  }
-  if (std::any_of(reports.begin(), reports.end(),
-                  [](const CaseReport& report) { return report.status == Status::failed; }))
-    throw CLI::RuntimeError(1);
+  if (options.as_json)
+    print_json(reports);
+  else if (options.as_margins)
+    print_margin_tables(reports, all);
+  else
+    print_report(reports, all);
+  if (any(reports, Status::failed)) throw CLI::RuntimeError(1);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
 #include <cmath>
 #include <limits>
@@ -9,8 +8,7 @@
 #include "cuda/backward/kernels.hpp"
 #include "sim/simt/launch.hpp"
 
-// What the suite cannot ask of the backward rungs: rows that are empty by arithmetic and hold NaN,
-// offsets beyond 32 bits.
+// What the suite cannot ask of the backward rungs: rows that are empty by arithmetic and hold NaN.
 
 namespace flashbook {
 namespace {
@@ -54,49 +52,6 @@ TEST_CASE("a row that is empty by arithmetic adds nothing, whatever it holds") {
       CHECK(dK[e] == doctest::Approx(want_dK[e]));
       CHECK(dV[e] == doctest::Approx(want_dV[e]));
     }
-  }
-}
-
-/// Room for n floats, of which the system provides only what is touched.
-class Sparse {
- public:
-  explicit Sparse(std::size_t n) : bytes_(n * sizeof(float)) {
-    data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    REQUIRE(data_ != MAP_FAILED);
-  }
-  ~Sparse() { munmap(data_, bytes_); }
-  Sparse(const Sparse&) = delete;
-  Sparse& operator=(const Sparse&) = delete;
-
-  float* data() { return static_cast<float*>(data_); }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
-
-TEST_CASE("elements that lie more than 2^32 apart") {
-  constexpr std::int64_t stride = (std::int64_t{1} << 32) + 4;
-  flashbook_problem problem = dense_problem(1, 1, 1, 2, 2, 1, 1);
-  problem.scale = 1;
-  problem.q.token = problem.k.token = problem.v.token = problem.grad_o.token = stride;
-  problem.grad_q.token = problem.grad_k.token = problem.grad_v.token = stride;
-  Sparse Q(stride + 1), K(stride + 1), V(stride + 1), dO(stride + 1), dQ(stride + 1),
-      dK(stride + 1), dV(stride + 1);
-  // Row 1 sees both keys equally; dO of row 0 is 0.
-  K.data()[0] = 1, K.data()[stride] = 3, V.data()[stride] = 2, dO.data()[stride] = 1;
-  const float ln_2 = std::log(2.f);
-  const std::vector<float> O = {1, 1}, lse = {ln_2, ln_2};
-  for (const BackwardKernel* rung : rungs) {
-    CAPTURE(rung->name);
-    run(*rung, problem,
-        {Q.data(), K.data(), V.data(), O.data(), lse.data(), dO.data(), nullptr, dQ.data(),
-         dK.data(), dV.data()});
-    CHECK(dQ.data()[stride] == doctest::Approx(1));  // dS = (-1/2, 1/2)
-    CHECK(dV.data()[0] == doctest::Approx(0.5));
-    CHECK(dV.data()[stride] == doctest::Approx(0.5));
-    CHECK(dK.data()[stride] == 0);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "walkthrough/commands/sim/roofline_report.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include "walkthrough/number_table.hpp"
 
@@ -143,21 +142,6 @@ Plot plot_of(const Roofline& roofline) {
 
 namespace {
 
-constexpr std::size_t text_width = 78;
-
-/// `text` behind `head`, its further lines indented as far.
-std::string wrapped(const std::string& head, const std::string& text) {
-  const std::string margin(head.size(), ' ');
-  std::istringstream words(text);
-  std::string out, line = head;
-  for (std::string word; words >> word; line += word + " ") {
-    if (line.size() + word.size() <= text_width) continue;
-    out += line.substr(0, line.size() - 1) + "\n";
-    line = margin;
-  }
-  return out + line.substr(0, line.size() - 1) + "\n";
-}
-
 std::string machines_table(const Roofline& roofline) {
   const DType dtype = dtype_of(roofline.problem.dtype);
   std::vector<std::vector<std::string>> rows = {
@@ -175,7 +159,7 @@ std::string machines_table(const Roofline& roofline) {
 
 std::string sources(const Roofline& roofline) {
   std::string out;
-  for (const io::Gpu& gpu : roofline.gpus) out += wrapped("  " + gpu.name + ": ", gpu.source);
+  for (const io::Gpu& gpu : roofline.gpus) out += paragraph("  " + gpu.name + ": ", gpu.source);
   return out;
 }
 
