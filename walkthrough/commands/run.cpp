@@ -145,8 +145,8 @@ std::string describe(const AttentionProblem& problem) {
 }
 
 void print_run(const KernelRun& run, const ProblemSpec& spec, Machine machine) {
-  std::cout << (machine == Machine::cpu ? "On the emulator: " : "On " + find_gpu().name + ": ")
-            << describe(spec.problem) << "\n\n";
+  const std::string place = machine == Machine::cpu ? "the emulator" : find_gpu().name;
+  std::cout << paragraph("On " + place + ": ", describe(spec.problem)) << "\n";
   print_judgement(run.judgement);
   for (const PassRun& pass : run.passes) print_pass(pass, spec.problem, machine);
 }
