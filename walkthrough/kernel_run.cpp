@@ -57,9 +57,9 @@ const KernelPair* with_backward(std::span<const KernelPair> pairs, const std::st
 }
 
 void check_pass(const std::string& pass, const std::string& ladder) {
-  if (pass != "" && pass != "forward" && pass != "backward" && pass != "both")
+  if (!pass.empty() && pass != "forward" && pass != "backward" && pass != "both")
     throw InputError("--pass is '" + pass + "': pass forward, backward or both");
-  if (ladder != "" && pass != "" && pass != "both" && pass != ladder)
+  if (!ladder.empty() && !pass.empty() && pass != "both" && pass != ladder)
     throw InputError("--pass is '" + pass + "' and KERNEL a rung of the " + ladder +
                      " ladder: leave --pass out, or pass both");
 }
@@ -173,7 +173,7 @@ Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine mac
   check_pass(pass, ladder);
   const KernelPair* forward = ladder == "backward" ? nullptr : with_forward(pairs, name);
   const KernelPair* backward = ladder == "forward" ? nullptr : with_backward(pairs, name, problem);
-  if ((ladder != "" && ladder != "forward" && ladder != "backward") || (!forward && !backward))
+  if ((!ladder.empty() && ladder != "forward" && ladder != "backward") || (!forward && !backward))
     throw InputError("KERNEL is '" + kernel + "': there is no such rung; pass one of " +
                      known_rungs(pairs));
   const std::string asked = !pass.empty() ? pass : forward ? "forward" : "backward";

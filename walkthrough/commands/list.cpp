@@ -154,8 +154,8 @@ void print_tables(const Implementations& all) {
         described(*implementation, letter(static_cast<std::size_t>(column - columns.begin()))));
   }
   std::cout << table(names)
-            << "stores S, P: rounds them to the problem's type. NaN spreads: within tiles of S of\n"
-               "so many rows × keys. repeats: bit for bit.\n\n";
+            << "stores S, P: rounds them to the problem's type. NaN spreads: within tiles of S\n"
+               "of so many rows × keys. repeats: bit for bit.\n\n";
 
   Rows taken = {{"takes"}};
   for (const std::string& option : columns.front().options) taken.push_back({option});

@@ -61,11 +61,11 @@ AttentionProblem problem_of(const Options& o) {
                     o.n_k.value_or(o.n), o.d, o.d_v.value_or(o.d));
   p.dtype = static_cast<std::int32_t>(dtype_of(o.dtype));
   if (o.scale) p.scale = *o.scale;
-  if (o.causal != "" && o.causal != name(Alignment::bottom_right) &&
+  if (!o.causal.empty() && o.causal != name(Alignment::bottom_right) &&
       o.causal != name(Alignment::top_left))
     throw InputError("--causal is '" + o.causal +
                      "': pass --causal, which is bottom-right, or --causal=top-left");
-  p.causal = o.causal != "";
+  p.causal = !o.causal.empty();
   if (o.causal == name(Alignment::top_left)) p.alignment = FLASHBOOK_TOP_LEFT;
   return AttentionProblem(p);
 }
@@ -136,8 +136,8 @@ std::string describe(const AttentionProblem& problem) {
 }
 
 void print_run(const KernelRun& run, const ProblemSpec& spec, Machine machine) {
-  std::cout << (machine == Machine::cpu ? "On the emulator: " : "On " + find_gpu().name + ": ")
-            << describe(spec.problem) << "\n\n";
+  const std::string place = machine == Machine::cpu ? "the emulator" : find_gpu().name;
+  std::cout << paragraph("On " + place + ": ", describe(spec.problem)) << "\n";
   print_judgement(run.judgement);
   for (const PassRun& pass : run.passes) print_pass(pass, spec.problem, machine);
 }
