@@ -311,9 +311,9 @@ class SmallBook(unittest.TestCase):
         self.expect("a line of 79 columns in a fence, where 78 fit")
 
     def test_a_listing_too_wide(self):
-        self.spoil("code.cpp", "int middle", "int " + 63 * "x" + "middle")
+        self.spoil("code.cpp", "int middle", "int " + 83 * "x" + "middle")
         self.run_pages()
-        self.expect("a line of 81 columns in a fence, where 80 fit")
+        self.expect("a line of 101 columns in a fence, where 100 fit")
 
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")

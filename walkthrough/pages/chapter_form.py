@@ -10,6 +10,7 @@ HEAD = re.compile(r"# (\d+)\. [^\n]+\n\n(?:> [^\n]+\n)+\n\*Needs: ([^*]+)\. (\d+
 LAST_SECTIONS = ["What remains unexplained", "Exercises"]
 FIRST_SCREEN = 24  # lines
 WIDEST = 78  # columns of a fence of the author's own, which stands indented on a terminal
+CODE = 100  # columns of a listing: what clang-format allows; a terminal folds it and shows where
 
 
 def faults_of(page):
@@ -41,7 +42,8 @@ def wide_lines(page):
     """Lines of fences that a terminal would break."""
     fits = [WIDEST] * len(page.lines)
     for block in page.blocks:
-        fits[block.begin:block.end] = [directives.COLUMNS] * (block.end - block.begin)
+        columns = CODE if block.kind == "code" else directives.COLUMNS
+        fits[block.begin:block.end] = [columns] * (block.end - block.begin)
     prose = {line for line, _ in links.prose_lines(page.lines)}
     for number, (line, columns) in enumerate(zip(page.lines, fits), 1):
         if number not in prose and len(line) > columns:
