@@ -10,7 +10,7 @@
 //
 // Predicted: an H200's multiply-adds take most of the time. At N = 4096, d = 64, fp16, 64 heads,
 // the 5 products are 344 G multiply-adds, 10 ms at 33.5 T/s, and twice that as tiles of registers
-// get; 8 N_q N_k numbers read and written are 17 GB, 4 ms at 4.3 TB/s.
+// get; 8 N_q N_k numbers read and written are 17 GB, 4 ms at 4.3 TB/s. Measured: 46.8 ms.
 #pragma once
 
 #include "cuda/backward/kernels.hpp"

@@ -3,10 +3,11 @@
 // are read, rescaled and written for every tile of keys. One block a head, for all its tiles of
 // keys update the same O.
 //
-// Predicted against standard (its case, 64 heads): 5 times slower, for 64 blocks of 4 warps leave
-// half of 132 multiprocessors idle and the others one warp a scheduler, which waits for each load.
-// From some 500 heads on: equal in 16 bits, where moving O as fp32 for every tile, 2 d N^2 / B_c
-// elements of 4 bytes, costs what S and P did; 1.1 times faster in fp32, where it costs half.
+// Predicted against standard (its case, 64 heads): 5 times slower (measured: 4.5), for 64 blocks of
+// 4 warps leave half of 132 multiprocessors idle and the others one warp a scheduler, which waits
+// for each load. From some 500 heads on: equal in 16 bits, where moving O as fp32 for every tile, 2
+// d N^2 / B_c elements of 4 bytes, costs what S and P did; 1.1 times faster in fp32, where it costs
+// half.
 #pragma once
 
 #include "cuda/forward/kernels.hpp"

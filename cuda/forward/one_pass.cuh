@@ -2,9 +2,9 @@
 // tile, so O, m and l stay in registers until they are done. FlashAttention-2's loop order
 // (FlashAttention-2, section 3.1), without tensor cores.
 //
-// Predicted against fa1 (standard's case, 64 heads): 6 times faster, for there are N_q / B_r = 128
-// blocks a head instead of one, and O is written once. That is 1.2 times as fast as standard: the 2
-// ms of S and P are gone, the 8 ms of products stay.
+// Predicted against fa1 (standard's case, 64 heads): 6 times faster (measured: 5.8), for there are
+// N_q / B_r = 128 blocks a head instead of one, and O is written once. That is 1.2 times (1.27) as
+// fast as standard: the 2 ms of S and P are gone, the 8 ms of products stay.
 #pragma once
 
 #include "cuda/forward/kernels.hpp"

@@ -32,7 +32,7 @@ void count(LineCounts& line, Access kind, const WarpAddresses& access) {
     case Access::shared_load:
       return add_shared(line.shared_load, access);
     case Access::shared_store:
-      return add_shared(line.shared_store, access);
+      return add_shared(line.shared_store, {access.address, access.mask, access.bytes, true});
     case Access::atomic_add:
       line.atomics += 1;
       return add_global(line.global_store, access);

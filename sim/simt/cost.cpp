@@ -58,7 +58,7 @@ unsigned sum_over_groups(const WarpAddresses& access, F&& f) {
   for (unsigned first = 0; first < 32; first += 2 * lanes) {
     const std::uint32_t low = access.mask & group << first,
                         high = access.mask & group << (first + lanes), both = low | high;
-    if (in_pairs(access, both, 1) || in_pairs(access, both, 2))
+    if (!access.is_store && (in_pairs(access, both, 1) || in_pairs(access, both, 2)))
       sum += both ? f(both) : 0;
     else
       sum += (low ? f(low) : 0) + (high ? f(high) : 0);

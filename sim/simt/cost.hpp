@@ -10,6 +10,7 @@ struct WarpAddresses {
   const std::uint64_t* address;
   std::uint32_t mask;
   unsigned bytes;  ///< that each lane accesses: 1, 2, 4, 8 or 16
+  bool is_store = false;
 };
 
 inline constexpr unsigned sector_bytes = 32;
@@ -22,8 +23,8 @@ unsigned ideal_sectors(const WarpAddresses& access);
 /// Passes that shared memory makes: 32 banks of 4 bytes, each of which gives one word a pass, to
 /// all lanes that ask for it. Lanes go together in groups that ask for at most 128 bytes: all 32,
 /// 16 for 8-byte accesses, 8 for 16-byte accesses. Of the latter two, neighbouring groups (the two
-/// halves of the warp; the two quarters of a half) go together where lanes ask in pairs: each for
-/// the same as lane ^ 1, or each for the same as lane ^ 2, inactive lanes aside.
+/// halves of the warp; the two quarters of a half) go together where lanes load in pairs: each the
+/// same as lane ^ 1, or each the same as lane ^ 2, inactive lanes aside. Stores never do.
 unsigned wavefronts(const WarpAddresses& access);
 /// Passes without any bank conflict: the groups that have a lane.
 unsigned ideal_wavefronts(const WarpAddresses& access);

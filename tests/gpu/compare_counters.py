@@ -39,6 +39,7 @@ METRICS = [m for _, gpu in COUNTERS.values() if isinstance(gpu, list) for m in g
 # (rung, counter) -> why the emulator's count may differ, the least and the most ratio to the GPU's that
 # this explains.
 CAUSES = {("standard", "global load, sectors"): ("one line, two instructions", 1, 1.001),
+          ("backward/standard", "global load, sectors"): ("one line, two instructions", 1, 1.001),
           ("three_kernel", "shared load, wavefronts"): ("four loads, one instruction", 1, 1.002)}
 
 

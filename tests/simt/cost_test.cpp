@@ -109,6 +109,16 @@ TEST_CASE("groups of lanes that ask for the same in pairs share a wavefront") {
   CHECK(Strided(0, 16, 16, 0x00110011).wavefronts() == 2);
 }
 
+TEST_CASE("stores are served group by group, even where all go to one place") {
+  std::array<std::uint64_t, 32> one_place = {};
+  const auto passes = [&](unsigned bytes) {
+    return simt::wavefronts({one_place.data(), ~0u, bytes, true});
+  };
+  CHECK(passes(4) == 1);
+  CHECK(passes(8) == 2);
+  CHECK(passes(16) == 4);
+}
+
 TEST_CASE("XorSwizzle has no conflicts, whatever the row's length") {
   CHECK(swizzle_is_perfect<1>());
   CHECK(swizzle_is_perfect<2>());
