@@ -82,7 +82,9 @@ TEST_CASE("step: the sums after the last step are what sim traffic counts") {
     CHECK(last["bytes"]["read"] == counted["bytes_read"]);
     CHECK(last["bytes"]["written"] == counted["bytes_written"]);
     CHECK(stepped["peak_sram_bytes"] == counted["peak_sram_bytes"]);
-    for (const auto& [tensor, counts] : counted["tensors"].items()) {
+    for (const auto& item : counted["tensors"].items()) {
+      const std::string tensor = item.key();
+      const auto& counts = item.value();
       CAPTURE(tensor);
       const long long atomic = counts["atomic_updates"], reads = counts["reads"],
                       writes = counts["writes"];
