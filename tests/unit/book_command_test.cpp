@@ -53,7 +53,7 @@ TEST_CASE("check: an exercise from its start to the end") {
   CHECK(holds(first.out, "Now edit 01_memory_wall/outgrow.hpp"));
 
   for (const auto& [mistake, where] :
-       {std::pair("= x;", "outgrow.hpp:2:"), {"= 51'200", "outgrow.hpp, at its end:1:"}}) {
+       {std::pair("= x;", "outgrow.hpp:2:"), {"= 51'200", "outgrow.hpp"}}) {  // g++: at its end
     scratch.save_text(answer, std::string("#pragma once\nconstexpr long answer ") + mistake + "\n");
     const Run broken = check(scratch, "1 outgrow");
     CAPTURE(broken.out);
