@@ -20,7 +20,8 @@ struct Pointer {
   requires(std::is_same_v<const U, T>) constexpr Pointer(const Pointer<U>& p)
       : at(p.at), begin(p.begin), end(p.end) {}
 
-  Pointer operator+(std::ptrdiff_t elements) const { return {at + elements, begin, end}; }
+  /// A tensor of no element may have no address either; then nothing is anywhere in it.
+  Pointer operator+(std::ptrdiff_t elements) const { return {at ? at + elements : at, begin, end}; }
 
   /// Whether all bytes of a V lie in the memory, and at an address that is a multiple of its size.
   template <class V>
