@@ -60,6 +60,8 @@ TEST_CASE("demo: bad input") {
   const Scratch scratch;
   check_refused(scratch, "demo sums", {"'sums'", "pass transpose_direct, "});
   check_refused(scratch, "demo sum --n 129", {"--n is 129", "1 to 128"});
+  check_refused(scratch, "demo sum --n -1", {"--n is -1", "1 to 128"});
+  check_refused(scratch, "demo sum --n 0", {"--n is 0", "1 to 128"});
   check_refused(scratch, "demo transpose_tiled --n 33", {"--n is 33", "a multiple of 32"});
   check_refused(scratch, "demo sum --seeds 0", {"--seeds"});
 }

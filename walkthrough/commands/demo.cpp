@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/commands/commands.hpp"
@@ -12,12 +13,12 @@ namespace {
 
 struct Options {
   std::string kernel;
-  int n = 0;
+  std::optional<int> n;
   unsigned seed = 0, seeds = 1;
 };
 
 int checked_n(const Options& options, const Demo& demo) {
-  const int n = options.n == 0 ? demo.usual_n : options.n;
+  const int n = options.n.value_or(demo.usual_n);
   if (n >= demo.step && n <= demo.most_n && n % demo.step == 0) return n;
   const std::string accepted =
       (demo.step > 1 ? "a multiple of " + std::to_string(demo.step) + ", " : "") +
@@ -80,7 +81,7 @@ void add_demo(CLI::App& app) {
   CLI::App* verb = app.add_subcommand(
       "demo", "run a small kernel of the book on the emulator: its result, costs and mistakes");
   verb->add_option("KERNEL", o.kernel, "its name; without one, what there is");
-  verb->add_option("--n", o.n, "size; default: the chapter's")->check(CLI::PositiveNumber);
+  verb->add_option("--n", o.n, "size; default: the chapter's");
   verb->add_option("--seed", o.seed, "order of warps to run first; 0: each in its turn")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
