@@ -50,9 +50,18 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
     if (error != cudaSuccess) return detail::status_of(error, shape);
   }
   const auto dim = [](const GridShape& g) { return dim3(g.x, g.y, g.z); };
-  kernel<<<dim(shape.grid), dim(shape.block), shape.shared_bytes,
-           static_cast<cudaStream_t>(stream)>>>(arguments...);
-  return detail::status_of(cudaPeekAtLastError(), shape);
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {shape.cluster, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim(shape.grid);
+  config.blockDim = dim(shape.block);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = &cluster;
+  config.numAttrs = shape.cluster > 1 ? 1 : 0;
+  return detail::status_of(
+      cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), shape);
 }
 
 /// Waits until everything on the stream is done.
@@ -92,7 +101,7 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
   simt::Stream& heard = stream ? *static_cast<simt::Stream*>(stream) : unheard;
   simt::Report report =
       simt::launch({shape.kernel, detail::dim(shape.grid), detail::dim(shape.block),
-                    shape.shared_bytes, shape.float_atomics},
+                    shape.shared_bytes, shape.float_atomics, shape.cluster},
                    heard.options, [&] { kernel(arguments...); });
   LaunchStatus status = detail::status_of(report);
   heard.report.add(std::move(report));

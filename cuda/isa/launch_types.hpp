@@ -20,6 +20,9 @@ struct LaunchShape {
   /// The kernel calls atomic_add. The emulator then runs its blocks one after another, so that a
   /// seed repeats every bit; a GPU does not care.
   bool float_atomics = false;
+  /// Neighbouring blocks in x that run together and reach each other's shared memory: 1 to 8. It
+  /// divides the grid's x. More than 1 needs sm_90.
+  unsigned cluster = 1;
 };
 
 /// How it went. An error is one sentence that names the kernel.

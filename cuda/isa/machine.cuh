@@ -10,6 +10,10 @@
 #define FLASHBOOK_HOST_DEVICE __host__ __device__ __forceinline__
 /// A kernel of blocks of `threads` threads: `FLASHBOOK_KERNEL(128) forward(Parameters p) {...}`
 #define FLASHBOOK_KERNEL(threads) __global__ void __launch_bounds__(threads)
+/// The same for a kernel whose blocks have a multiprocessor to themselves: set_registers needs it.
+#define FLASHBOOK_KERNEL_ALONE(threads) __global__ void __launch_bounds__(threads, 1)
+/// Of a kernel's parameter that holds tensor maps: `const FLASHBOOK_GRID_CONSTANT Parameters p`
+#define FLASHBOOK_GRID_CONSTANT __grid_constant__
 
 #else
 
@@ -17,6 +21,8 @@
 #define FLASHBOOK_DEVICE inline
 #define FLASHBOOK_HOST_DEVICE inline
 #define FLASHBOOK_KERNEL(threads) inline void
+#define FLASHBOOK_KERNEL_ALONE(threads) inline void
+#define FLASHBOOK_GRID_CONSTANT
 
 #include "sim/simt/site.hpp"
 

@@ -36,6 +36,13 @@ struct XorSwizzle {
   }
 };
 
+/// What TMA and wgmma take: the tile is kept in blocks of 128 bytes of columns, one after the
+/// other; in a block, chunk c of row r comes at place c ^ (r % 8) of the row. PTX ISA, "Tensors:
+/// Swizzling Modes", 128-byte swizzle.
+struct Swizzle128 {
+  static constexpr int alignment = 1024;
+};
+
 /// rows x columns elements. tile(r, c) is an element, tile.at(r, c) its address, from which the
 /// other elements of the same 16-byte chunk follow.
 template <class T, int rows, int columns, class Swizzle = RowMajor>
@@ -62,12 +69,17 @@ class alignas(Swizzle::alignment) Tile {
 
  private:
   static_assert(rows * columns * sizeof(T) % 16 == 0, "a tile is a whole number of 16-byte chunks");
+  static_assert(!std::is_same_v<Swizzle, Swizzle128> ||
+                (columns * sizeof(T) % 128 == 0 && rows % 8 == 0));
   static_assert(columns * sizeof(T) % 16 == 0 || rows == 1 || std::is_same_v<Swizzle, RowMajor>);
 
   FLASHBOOK_HOST_DEVICE static constexpr int offset(int row, int column) {
     constexpr int chunk = 16 / sizeof(T), chunks = columns / chunk;
     if constexpr (std::is_same_v<Swizzle, RowMajor>)
       return row * columns + column;
+    else if constexpr (std::is_same_v<Swizzle, Swizzle128>)
+      return ((column / chunk / 8 * rows + row) * 8 + (column / chunk % 8 ^ row % 8)) * chunk +
+             column % chunk;
     else
       return row * columns + Swizzle::template chunk<chunks>(row, column / chunk) * chunk +
              column % chunk;

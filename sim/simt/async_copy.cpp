@@ -14,15 +14,18 @@ std::size_t offset_of(const CopyQueue::Copy& copy) {
 void complete(const CopyQueue::Copy& copy) {
   if (copy.valid) std::memcpy(copy.target, copy.source, copy.valid);
   std::memset(copy.target + copy.valid, 0, copy.bytes - copy.valid);
-  if (sm->options().check)
-    sm->races.end_copy(this_thread->index, offset_of(copy), copy.bytes, copy.site);
+  if (!sm->options().check) return;
+  const auto by = sm->races.accessor(this_thread->index, copy.site);
+  sm->races.end_copy(by.agent, by.clock[by.agent], offset_of(copy), copy.bytes, copy.site);
 }
 
 }  // namespace
 
 void CopyQueue::add(const Copy& copy) {
-  if (sm->options().check)
-    sm->races.begin_copy(this_thread->index, offset_of(copy), copy.bytes, copy.site);
+  if (sm->options().check) {
+    const auto by = sm->races.accessor(this_thread->index, copy.site);
+    sm->races.begin_copy(by, by.agent, offset_of(copy), copy.bytes);
+  }
   copies_.push_back(copy);
 }
 

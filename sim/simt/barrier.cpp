@@ -1,8 +1,6 @@
 #include "sim/simt/barrier.hpp"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "sim/simt/multiprocessor.hpp"
 
@@ -39,7 +37,6 @@ std::string number(unsigned n) {
 
 void Barriers::reset() {
   numbered_ = {};
-  mbarriers_.clear();
 }
 
 void Barriers::arrive(unsigned id, unsigned count, bool wait, Site site) {
@@ -91,71 +88,6 @@ void Barriers::open(Numbered& barrier) {
 void Barriers::thread_left() {
   Numbered& all = numbered_[0];
   if (all.arrived > 0 && all.count == 0 && all.arrived == sm->live_threads()) open(all);
-}
-
-// ---- mbarriers
-
-void Barriers::mbarrier_init(std::uint32_t offset, unsigned arrivals, Site site) {
-  const auto known = std::find_if(mbarriers_.begin(), mbarriers_.end(),
-                                  [&](const Mbarrier& m) { return m.offset == offset; });
-  if (known != mbarriers_.end() && !known->waiting.empty())
-    sm->stop(Category::invalid, id_of(site), 0, "an mbarrier is initialised while threads wait");
-  if (arrivals == 0 || offset % 8 != 0)
-    sm->stop(Category::invalid, id_of(site), 0,
-             "an mbarrier is 8 bytes, aligned to 8, of at least one arrival");
-  Mbarrier fresh;
-  fresh.offset = offset;
-  fresh.arrivals = fresh.pending = arrivals;
-  if (known != mbarriers_.end())
-    *known = std::move(fresh);
-  else
-    mbarriers_.push_back(std::move(fresh));
-}
-
-Barriers::Mbarrier& Barriers::mbarrier(std::uint32_t offset, Site site) {
-  for (Mbarrier& m : mbarriers_)
-    if (m.offset == offset) return m;
-  sm->stop(Category::invalid, id_of(site), 0, "an mbarrier that nobody has initialised");
-}
-
-void Barriers::mbarrier_arrive(std::uint32_t offset, std::uint32_t bytes, Site site) {
-  Mbarrier& m = mbarrier(offset, site);
-  log_arrival(site);
-  if (m.pending == 0)
-    sm->stop(Category::invalid, id_of(site), 0,
-             "more arrivals at an mbarrier than its phase has, " + number(m.arrivals));
-  release(m.current);
-  m.pending_bytes += bytes;
-  --m.pending;
-  complete_phase_if_due(m);
-}
-
-void Barriers::mbarrier_complete_bytes(std::uint32_t offset, std::uint32_t bytes, Site site) {
-  Mbarrier& m = mbarrier(offset, site);
-  m.pending_bytes -= bytes;
-  complete_phase_if_due(m);
-}
-
-void Barriers::complete_phase_if_due(Mbarrier& m) {
-  if (m.pending > 0 || m.pending_bytes != 0) return;
-  m.phase ^= 1;
-  m.pending = m.arrivals;
-  join(m.completed, m.current);
-  m.current.clear();
-  // Everybody who waits does so for the phase that has just been completed.
-  for (Thread* thread : m.waiting) {
-    acquire(*thread, m.completed);
-    sm->wake(*thread);
-  }
-  m.waiting.clear();
-}
-
-void Barriers::mbarrier_wait(std::uint32_t offset, unsigned parity, Site site) {
-  Mbarrier& m = mbarrier(offset, site);
-  log_arrival(site);
-  if (m.phase != parity) return acquire(*this_thread, m.completed);
-  m.waiting.push_back(this_thread);
-  sm->suspend(Instruction::mbarrier_wait, site);
 }
 
 }  // namespace flashbook::simt

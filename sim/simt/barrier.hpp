@@ -10,8 +10,7 @@ namespace flashbook::simt {
 
 struct Thread;
 
-/// The barriers of a block: sixteen with numbers, and mbarriers, which are objects in shared
-/// memory.
+/// The sixteen barriers of a block that have numbers.
 class Barriers {
  public:
   static constexpr unsigned numbered = 16;
@@ -25,16 +24,6 @@ class Barriers {
   /// The running thread has left: a barrier of all threads may open now.
   void thread_left();
 
-  // mbarriers, by their offset in shared memory. PTX ISA, "mbarrier".
-  /// A phase is complete after `arrivals` arrivals and as many bytes as arrivals have announced.
-  void mbarrier_init(std::uint32_t offset, unsigned arrivals, Site site);
-  /// Announces `bytes` more of the current phase, then arrives.
-  void mbarrier_arrive(std::uint32_t offset, std::uint32_t bytes, Site site);
-  /// Bytes announced have been written.
-  void mbarrier_complete_bytes(std::uint32_t offset, std::uint32_t bytes, Site site);
-  /// Returns when the phase of this parity is complete.
-  void mbarrier_wait(std::uint32_t offset, unsigned parity, Site site);
-
  private:
   struct Numbered {
     unsigned arrived = 0, count = 0;
@@ -42,20 +31,10 @@ class Barriers {
     std::vector<Thread*> waiting;
     Clock clock;
   };
-  struct Mbarrier {
-    std::uint32_t offset = 0;
-    unsigned arrivals = 0, pending = 0, phase = 0;
-    std::int64_t pending_bytes = 0;
-    std::vector<Thread*> waiting;
-    Clock current, completed;  // what arrivals at this phase, and at all before, have released
-  };
   Numbered& joined(unsigned id, unsigned count, Site site);
   static void open(Numbered& barrier);
-  Mbarrier& mbarrier(std::uint32_t offset, Site site);
-  static void complete_phase_if_due(Mbarrier& m);
 
   std::array<Numbered, numbered> numbered_;
-  std::vector<Mbarrier> mbarriers_;
 };
 
 }  // namespace flashbook::simt

@@ -40,6 +40,16 @@ void diverge(const Warp& warp, Instruction instruction, Site site) {
                " while lanes " + lanes + " of its warp wait in " + name(warp.instruction));
 }
 
+void diverge(const Warpgroup& group, const Warp& warp) {
+  const std::string comes =
+      "warp " + std::to_string(warp.index) + " comes to " + name(warp.instruction);
+  if (group.arrived == 0)
+    sm->stop(Category::divergence, id_of(warp.site), 0,
+             comes + " in a warpgroup of fewer than 128 threads");
+  sm->stop(Category::divergence, id_of(warp.site), id_of(group.site),
+           comes + " while others of its warpgroup wait in " + name(group.instruction));
+}
+
 std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Site site) {
   struct Arguments {
     std::uint32_t bits;

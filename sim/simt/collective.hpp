@@ -37,6 +37,49 @@ inline void collectively(Instruction instruction, Arguments& arguments, Site sit
   sm->wake(warp, warp.lanes & ~(1u << thread.lane));
 }
 
+/// Ends the launch: warps of a warpgroup are at different instructions, or there are too few.
+[[noreturn]] void diverge(const Warpgroup& group, const Warp& warp);
+
+/// Executes an instruction together with all 128 threads of the warpgroup: execute(warpgroup,
+/// arguments of thread 0...127).
+template <class Arguments, class Execute>
+void collectively_in_warpgroup(Instruction instruction, Arguments& arguments, Site site,
+                               Execute&& execute) {
+  Thread& thread = *this_thread;
+  Warp& warp = *thread.warp;
+  if (warp.arrived == 0) {
+    warp.instruction = instruction;
+    warp.site = site;
+  } else if (warp.instruction != instruction || !same(warp.site, site)) {
+    diverge(warp, instruction, site);
+  }
+  warp.arguments[thread.lane] = &arguments;
+  warp.arrived |= 1u << thread.lane;
+  if (warp.arrived != warp.lanes) return sm->suspend_in_warp(thread);
+
+  Warpgroup& group = sm->warpgroups.of(warp);
+  if (group.arrived == 0) {
+    group.instruction = instruction;
+    group.site = site;
+  }
+  Warp* const first = &sm->warps[warp.index / 4 * std::size_t{4}];
+  if (group.instruction != instruction || !same(group.site, site) ||
+      sm->threads.size() < std::size_t{first->index + 4} * 32)
+    diverge(group, warp);
+  if (++group.arrived < 4) return sm->suspend_in_warp(thread);
+
+  std::array<Arguments*, 128> all;
+  for (unsigned t = 0; t < 128; ++t)
+    all[t] = static_cast<Arguments*>(first[t / 32].arguments[t % 32]);
+  for (unsigned w = 0; w < 4; ++w) sm->flush(first[w]);
+  execute(group, all);
+  group.arrived = 0;
+  for (unsigned w = 0; w < 4; ++w) {
+    first[w].arrived = 0;
+    sm->wake(first[w], &first[w] == &warp ? ~(1u << thread.lane) : ~0u);
+  }
+}
+
 /// How the source lane of a shuffle follows from a lane and its operand.
 enum class ShuffleMode : std::uint8_t { index, bit_xor, up, down };
 

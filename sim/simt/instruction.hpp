@@ -13,12 +13,20 @@ enum class Instruction : std::uint8_t {
   ldmatrix,
   mma,
   barrier,
-  mbarrier_wait
+  mbarrier_wait,
+  cluster_barrier,
+  wgmma,
+  wgmma_fence,
+  wgmma_commit,
+  wgmma_wait,
+  setmaxnreg
 };
 
 constexpr const char* name(Instruction instruction) {
-  constexpr const char* names[] = {"nothing",  "syncwarp", "shuffle", "vote",
-                                   "ldmatrix", "mma",      "barrier", "mbarrier wait"};
+  constexpr const char* names[] = {"nothing",         "syncwarp",  "shuffle",     "vote",
+                                   "ldmatrix",        "mma",       "barrier",     "mbarrier wait",
+                                   "cluster barrier", "wgmma",     "wgmma fence", "wgmma commit",
+                                   "wgmma wait",      "setmaxnreg"};
   return names[static_cast<unsigned>(instruction)];
 }
 

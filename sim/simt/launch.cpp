@@ -10,29 +10,29 @@
 #include <utility>
 #include <vector>
 
-#include "sim/simt/multiprocessor.hpp"
+#include "sim/simt/cluster.hpp"
 
 namespace flashbook::simt {
 namespace {
 
-/// Multiprocessors that no launch uses: their stacks and tables serve the next one.
+/// Clusters that no launch uses: their stacks and tables serve the next one.
 class Pool {
  public:
-  std::unique_ptr<Multiprocessor> take() {
+  std::unique_ptr<Cluster> take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<Multiprocessor>();
+    if (free_.empty()) return std::make_unique<Cluster>();
     auto taken = std::move(free_.back());
     free_.pop_back();
     return taken;
   }
-  void give_back(std::unique_ptr<Multiprocessor> one) {
+  void give_back(std::unique_ptr<Cluster> one) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(one));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Multiprocessor>> free_;
+  std::vector<std::unique_ptr<Cluster>> free_;
 };
 
 Pool& pool() {
@@ -52,6 +52,10 @@ std::string refusal(const LaunchShape& shape) {
   if (shape.shared_bytes > max_shared_bytes)
     return std::to_string(shape.shared_bytes) + " bytes of shared memory; a block has at most " +
            std::to_string(max_shared_bytes);
+  if (shape.cluster == 0 || shape.cluster > max_cluster_blocks || shape.grid.x % shape.cluster)
+    return "clusters of " + std::to_string(shape.cluster) + " of the grid's " +
+           std::to_string(shape.grid.x) + " blocks in x; 1 to " +
+           std::to_string(max_cluster_blocks) + " are possible, and must divide the grid";
   return "";
 }
 
@@ -59,7 +63,7 @@ unsigned worker_count(const LaunchShape& shape, const Options& options) {
   if (shape.float_atomics) return 1;
   const unsigned wanted =
       options.os_threads ? options.os_threads : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, shape.grid.size()));
+  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, shape.grid.size() / shape.cluster));
 }
 
 void add_conflict(Report& report, const LaunchShape& shape, unsigned seed,
@@ -87,19 +91,20 @@ Report launch(const LaunchShape& shape, const Options& options,
     return report;
   }
 
-  std::vector<std::unique_ptr<Multiprocessor>> workers(worker_count(shape, options));
+  std::vector<std::unique_ptr<Cluster>> workers(worker_count(shape, options));
   std::atomic<std::uint64_t> next_block = 0;
   std::atomic<bool> stopped = false;
   std::mutex progress_mutex;
   std::uint64_t done = 0;
-  const auto work = [&](std::unique_ptr<Multiprocessor>& worker) {
+  const auto work = [&](std::unique_ptr<Cluster>& worker) {
     worker = pool().take();
     worker->begin(shape, options);
-    for (std::uint64_t b = next_block++; b < shape.grid.size() && !stopped; b = next_block++) {
+    const auto next = [&] { return next_block.fetch_add(shape.cluster); };
+    for (std::uint64_t b = next(); b < shape.grid.size() && !stopped; b = next()) {
       if (!worker->run(b, thread)) stopped = true;
       if (!options.progress) continue;
       const std::lock_guard lock(progress_mutex);
-      options.progress(++done, shape.grid.size());
+      options.progress(done += shape.cluster, shape.grid.size());
     }
   };
   std::vector<std::thread> others;
@@ -108,13 +113,16 @@ Report launch(const LaunchShape& shape, const Options& options,
   work(workers[0]);
   for (std::thread& other : others) other.join();
 
-  for (auto& worker : workers) {
-    report.add(std::move(worker->findings));
-    if (worker != workers[0])
-      workers[0]->global.merge(worker->global, [&](const GlobalShadow::Conflict& conflict) {
+  GlobalShadow& all = workers[0]->block(0).global;
+  for (auto& worker : workers)
+    for (unsigned rank = 0; rank < shape.cluster; ++rank) {
+      Multiprocessor& block = worker->block(rank);
+      report.add(std::move(block.findings));
+      if (&block.global == &all) continue;
+      all.merge(block.global, [&](const GlobalShadow::Conflict& conflict) {
         add_conflict(report, shape, options.seed, conflict);
       });
-  }
+    }
   for (auto& worker : workers) pool().give_back(std::move(worker));
   sort_findings(report);
   return report;

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "sim/simt/cluster.hpp"
+
 namespace flashbook::simt {
 namespace {
 
@@ -32,7 +34,10 @@ std::string where(const Thread& thread) {
     return std::string("wait in ") + name(warp.instruction) + " at " + text(warp.site);
   std::string out = std::string("wait in ") + name(thread.waits_in);
   if (thread.waits_in == Instruction::barrier) out += " " + std::to_string(thread.waits_for);
-  return out + " at " + text(thread.waits_at);
+  out += " at " + text(thread.waits_at);
+  if (thread.waits_in == Instruction::mbarrier_wait)
+    out += " (" + thread.home().mbarriers.missing(thread.waits_for) + ")";
+  return out;
 }
 
 /// Who waits where, one clause a place.
@@ -47,7 +52,10 @@ std::string whereabouts(std::span<const Thread> threads) {
 
 }  // namespace
 
-void Multiprocessor::begin(const LaunchShape& shape, const Options& options) {
+void Multiprocessor::begin(const LaunchShape& shape, const Options& options, Cluster& cluster,
+                           unsigned rank) {
+  cluster_ = &cluster;
+  rank_ = rank;
   shape_ = shape;
   options_ = options;
   findings = {};
@@ -63,24 +71,35 @@ void Multiprocessor::begin(const LaunchShape& shape, const Options& options) {
   }
 }
 
-bool Multiprocessor::run(std::uint64_t block_number, const Body& body) {
+void Multiprocessor::start(std::uint64_t block_number, const Body& body) {
   body_ = &body;
   block_number_ = block_number;
   block_ = shape_.grid.at(block_number);
   random_state_ = options_.seed * 0x9e3779b97f4a7c15ull + block_number;
   stopped_ = false;
+  known_at_end_.clear();
   barriers.reset();
-  if (options_.check) races.reset(static_cast<unsigned>(threads.size()), shape_.shared_bytes);
+  mbarriers.reset(*this);
+  warpgroups.reset(threads.size());
+  if (options_.check)
+    races.reset(cluster_->order, rank_, static_cast<unsigned>(threads.size()), shape_.shared_bytes);
   std::memset(shared(), 0xff, shape_.shared_bytes);  // NaN in every floating-point format
   start_threads();
+}
 
+void Multiprocessor::resume() {
   sm = this;
   resume_next(scheduler_);  // returns when no thread can run
-  if (live_ > 0 && !stopped_) explain_standstill();
+  sm = nullptr;
+  this_thread = nullptr;
+}
+
+void Multiprocessor::finish(bool explain) {
+  sm = this;
+  if (live_ > 0 && explain) explain_standstill();
   for (Warp& warp : warps) flush(warp);
   sm = nullptr;
   this_thread = nullptr;
-  return live_ == 0;
 }
 
 void Multiprocessor::start_threads() {
@@ -90,6 +109,7 @@ void Multiprocessor::start_threads() {
   for (unsigned w = 0; w < warps.size(); ++w) {
     Warp& warp = warps[w];
     const unsigned lanes = std::min(32u, live_ - w * 32);
+    warp.home = this;
     warp.index = w;
     warp.first = &threads[std::size_t{w} * 32];
     warp.lanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
@@ -106,6 +126,8 @@ void Multiprocessor::start_threads() {
     thread.exited = false;
     thread.waits_in = Instruction::none;
     thread.copies.clear();
+    thread.stores.clear();
+    thread.arrived_in_cluster = false;
     // Stacks that begin at the same place in their pages would compete for the same cache lines.
     const std::size_t stagger = thread.lane * std::size_t{832};
     thread.fiber.prepare(stacks_[i], Stacks::bytes, stagger, thread_main);
@@ -121,12 +143,19 @@ void Multiprocessor::thread_main() {
 void Multiprocessor::leave() {
   Thread& thread = *this_thread;
   Warp& warp = *thread.warp;
-  if (options_.check) thread.copies.report_unfinished();
+  if (options_.check) {
+    thread.copies.report_unfinished();
+    thread.stores.report_unfinished();
+    warpgroups.report_unfinished(thread);
+    if (cluster_->size() > 1 || cluster_->order.has_engines())
+      races.release(thread.index, known_at_end_);
+  }
   thread.exited = true;
   warp.live &= ~(1u << thread.lane);
   --live_;
   if (warp.live == 0) flush(warp);
   barriers.thread_left();
+  cluster_->thread_left();
   resume_next(thread.fiber);
   std::terminate();  // nobody wakes a thread that has left
 }
@@ -141,7 +170,7 @@ void Multiprocessor::suspend(Instruction instruction, Site site, unsigned barrie
 }
 
 void Multiprocessor::wake(Thread& thread) {
-  wake(*thread.warp, 1u << thread.lane);
+  thread.home().wake(*thread.warp, 1u << thread.lane);
 }
 
 /// Continues the lowest ready lane of the current warp, or of another.
@@ -208,10 +237,15 @@ void Multiprocessor::explain_standstill() {
   for (Warp& warp : warps)
     if (warp.arrived) {
       this_thread = warp.first + std::countr_zero(warp.arrived);
-      const std::span<Thread> lanes(warp.first, std::popcount(warp.lanes));
+      const bool whole = warp.arrived == warp.lanes;  // its warpgroup is not
+      const unsigned first = whole ? warp.index / 4 * 4 : warp.index;
+      const std::size_t lanes =
+          whole ? std::min<std::size_t>(128, threads.size() - std::size_t{first} * 32)
+                : static_cast<std::size_t>(std::popcount(warp.lanes));
       add_finding(
           Category::divergence, id_of(warp.site), 0,
-          "warp " + std::to_string(warp.index) + " never comes together: " + whereabouts(lanes));
+          (whole ? "warpgroup " + std::to_string(first / 4) : "warp " + std::to_string(first)) +
+              " never comes together: " + whereabouts({warps[first].first, lanes}));
       return;
     }
   const auto waiting =

@@ -13,14 +13,19 @@
 #include "sim/simt/access_log.hpp"
 #include "sim/simt/async_copy.hpp"
 #include "sim/simt/barrier.hpp"
+#include "sim/simt/bulk_store.hpp"
 #include "sim/simt/fiber.hpp"
 #include "sim/simt/global_memory.hpp"
 #include "sim/simt/instruction.hpp"
+#include "sim/simt/mbarrier.hpp"
 #include "sim/simt/options.hpp"
 #include "sim/simt/race_detector.hpp"
+#include "sim/simt/warpgroup.hpp"
 
 namespace flashbook::simt {
 
+class Cluster;
+class Multiprocessor;
 struct Warp;
 
 /// A CUDA thread of the block that runs.
@@ -34,11 +39,17 @@ struct Thread {
 
   Instruction waits_in = Instruction::none;
   Site waits_at;
-  unsigned waits_for = 0;  ///< number of the barrier
+  unsigned waits_for = 0;  ///< number of the barrier, offset of the mbarrier
   CopyQueue copies;
+  BulkStores stores;
+  unsigned cluster_phase = 0;  ///< of the cluster's barrier when it arrived there
+  bool arrived_in_cluster = false;
+
+  Multiprocessor& home() const;
 };
 
 struct Warp {
+  Multiprocessor* home = nullptr;
   unsigned index = 0;
   Thread* first = nullptr;  ///< lane 0; the others follow
   std::uint32_t lanes = 0;  ///< that the block has
@@ -54,7 +65,8 @@ struct Warp {
 };
 
 /// Runs blocks, one at a time, on the OS thread that calls. Everything a block needs lives here and
-/// is used again by the next.
+/// is used again by the next; what it shares with the others of its cluster lives in Cluster, which
+/// decides when it runs.
 ///
 /// A thread runs until it must wait; then the lowest ready lane of the same warp runs, and when the
 /// warp has none, another warp.
@@ -62,10 +74,20 @@ class Multiprocessor {
  public:
   using Body = std::function<void()>;  ///< what one thread executes
 
-  /// Readies itself for the blocks of one launch.
-  void begin(const LaunchShape& shape, const Options& options);
-  /// Runs a block. False if it could not come to its end: the launch is over.
-  bool run(std::uint64_t block_number, const Body& body);
+  /// Readies itself for the blocks of one launch: those of this rank in their clusters.
+  void begin(const LaunchShape& shape, const Options& options, Cluster& cluster, unsigned rank);
+  /// Makes the threads of a block, none of which runs yet.
+  void start(std::uint64_t block_number, const Body& body);
+  /// Runs until no thread can.
+  void resume();
+  /// After the block, or what there was of it. `explain`: reports who waits for what.
+  void finish(bool explain);
+  bool can_run() const { return ready_warps_ != 0; }
+  bool stopped() const { return stopped_; }
+  /// What the threads that have left knew, where the detector needs it.
+  const Clock& known_at_end() const { return known_at_end_; }
+  /// A number below `below`: 0, or what the seed draws.
+  unsigned draw(unsigned below) { return options_.seed ? random(below) : 0; }
 
   // ---- for instructions, called by the running thread
 
@@ -75,13 +97,16 @@ class Multiprocessor {
   std::uint64_t block_number() const { return block_number_; }
   bool observes() const { return options_.count || options_.check; }
   unsigned live_threads() const { return live_; }
+  Cluster& cluster() const { return *cluster_; }
+  unsigned rank() const { return rank_; }  ///< of the block in its cluster
 
   /// Lets others run until somebody wakes the running thread. What it waits for is for reports.
   void suspend(Instruction instruction, Site site, unsigned barrier = 0);
   /// The same, for the lanes that have come to the instruction that their warp knows.
   void suspend_in_warp(Thread& thread);
-  void wake(Thread& thread);
-  /// Wakes all lanes of the mask.
+  /// The thread may be another block's.
+  static void wake(Thread& thread);
+  /// Wakes all lanes of the mask, of a warp of this block.
   void wake(Warp& warp, std::uint32_t lanes);
 
   /// Records a finding at the running thread; `what` is called if the pair of sites is new.
@@ -102,6 +127,8 @@ class Multiprocessor {
   RaceDetector races;
   GlobalShadow global;
   Barriers barriers;
+  Mbarriers mbarriers;
+  Warpgroups warpgroups;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
 
@@ -120,6 +147,9 @@ class Multiprocessor {
   void add_finding(Category category, SiteId site, SiteId other, std::string what);
   void explain_standstill();
 
+  Cluster* cluster_ = nullptr;
+  unsigned rank_ = 0;
+  Clock known_at_end_;
   LaunchShape shape_;
   Options options_;
   const Body* body_ = nullptr;
@@ -144,6 +174,10 @@ class Multiprocessor {
 /// The multiprocessor and the thread that run on this OS thread.
 inline constinit thread_local Multiprocessor* sm = nullptr;
 inline constinit thread_local Thread* this_thread = nullptr;
+
+inline Multiprocessor& Thread::home() const {
+  return *warp->home;
+}
 
 inline void Multiprocessor::wake(Warp& warp, std::uint32_t lanes) {
   warp.ready |= lanes;

@@ -26,10 +26,15 @@ struct LaunchShape {
   /// The kernel adds to floats atomically. Its blocks then run one after another, in order, on one
   /// OS thread, so that a seed repeats every bit.
   bool float_atomics = false;
+  /// Neighbouring blocks in x that run together and reach each other's shared memory. It divides
+  /// the grid's x.
+  unsigned cluster = 1;
 };
 
 /// A multiprocessor of an H100 or H200: CUDA C++ Programming Guide, "Compute Capabilities".
 inline constexpr unsigned max_block_threads = 1024;
+inline constexpr unsigned max_cluster_blocks = 8;
+inline constexpr unsigned max_registers = 65536;  ///< of all threads together
 inline constexpr std::size_t max_shared_bytes = 227 * std::size_t{1024};
 
 }  // namespace flashbook::simt

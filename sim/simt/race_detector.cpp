@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t cell_bytes = 4;
 
-std::string describe(const char* did, std::size_t cell, const char* then, unsigned other) {
-  return std::string(did) + " shared memory at byte " + std::to_string(cell * cell_bytes) + ", " +
-         then + " thread " + std::to_string(other) + " (warp " + std::to_string(other / 32) + ")";
-}
-
 /// The bits of the bytes [first, last) that lie in a cell.
 std::uint8_t bytes_in_cell(std::size_t cell, std::size_t first, std::size_t last) {
   const std::size_t from = std::max(first, cell * cell_bytes) % cell_bytes;
@@ -33,32 +28,28 @@ void for_each_cell(std::size_t offset, std::size_t bytes, F&& f) {
       f(cell, bytes_in_cell(cell, offset, last));
 }
 
-void join(std::uint32_t* clock, const std::uint32_t* other, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) clock[i] = std::max(clock[i], other[i]);
-}
-
 }  // namespace
 
-void join(Clock& clock, const Clock& other) {
-  if (clock.size() < other.size()) clock.resize(other.size());
-  join(clock.data(), other.data(), other.size());
-}
-
-void RaceDetector::reset(unsigned threads, std::size_t bytes) {
-  threads_ = threads;
+void RaceDetector::reset(Order& order, unsigned rank, unsigned threads, std::size_t bytes) {
+  order_ = &order;
+  rank_ = rank;
+  first_ = rank * threads;
   warps_ = (threads + 31) / 32;
-  stride_ = (threads + std::size_t{15}) / 16 * 16;
   cell_count_ = (bytes + cell_bytes - 1) / cell_bytes;
   cells_.assign(cell_count_, Cell{});
   reads_.assign(cell_count_ * warps_, ReadMark{});
-  clocks_.assign(threads_ * stride_, 0);
-  floors_.assign(threads_, 0);
-  for (unsigned t = 0; t < threads_; ++t) clocks_[t * stride_ + t] = 1;
+  engine_reads_.clear();
+}
+
+std::string RaceDetector::describe(const char* did, std::size_t cell, const char* then,
+                                   unsigned other) const {
+  return std::string(did) + " shared memory at byte " + std::to_string(cell * cell_bytes) + ", " +
+         then + " " + order_->name(other, rank_);
 }
 
 void RaceDetector::read(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
   const Accessor by = accessor(thread, site);
-  const std::uint32_t now = by.clock[thread], lane = 1u << thread % 32;
+  const std::uint32_t now = by.clock[by.agent], lane = 1u << thread % 32;
   ReadMark* const marks = &reads_[thread / 32 * cell_count_];
 
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
@@ -81,8 +72,7 @@ void RaceDetector::check_read(const Accessor& by, std::size_t c, std::uint8_t by
     return sm->report(Category::unfinished_copy, by.site, cell.write_site, [&] {
       return describe("reads", c, "where a copy has not been waited for by", cell.writer);
     });
-  if ((cell.written & bytes) && cell.write_clock > by.clock[cell.writer] &&
-      cell.writer != by.thread)
+  if ((cell.written & bytes) && cell.write_clock > by.clock[cell.writer] && cell.writer != by.agent)
     sm->report(Category::race, by.site, cell.write_site, [&] {
       return describe("reads", c, "with no barrier since it was written by", cell.writer);
     });
@@ -95,29 +85,64 @@ void RaceDetector::check_read(const Accessor& by, std::size_t c, std::uint8_t by
 
 void RaceDetector::write(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
   const Accessor by = accessor(thread, site);
+  const std::uint32_t now = by.clock[by.agent];
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     check_write(by, c, mask);
-    stamp(by, c, mask);
+    stamp(by.agent, now, site, c, mask);
   });
 }
 
-void RaceDetector::begin_copy(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const Accessor by = accessor(thread, site);
+void RaceDetector::begin_copy(const Accessor& by, unsigned writer, std::size_t offset,
+                              std::size_t bytes) {
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     check_write(by, c, mask);
     Cell& cell = cells_[c];
-    cell.writer = static_cast<std::uint16_t>(thread);
-    cell.write_site = site;
+    cell.writer = static_cast<std::uint16_t>(writer);
+    cell.write_site = by.site;
     cell.copy_under_way = true;
   });
 }
 
-void RaceDetector::end_copy(unsigned thread, std::size_t offset, std::size_t bytes, SiteId site) {
-  const Accessor by = accessor(thread, site);
+void RaceDetector::end_copy(unsigned writer, std::uint32_t clock, std::size_t offset,
+                            std::size_t bytes, SiteId site) {
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
     cells_[c].copy_under_way = false;
-    stamp(by, c, mask);
+    stamp(writer, clock, site, c, mask);
   });
+}
+
+std::vector<RaceDetector::ReadMark>& RaceDetector::marks_of(unsigned engine) {
+  for (EngineReads& reads : engine_reads_)
+    if (reads.engine == engine) return reads.marks;
+  engine_reads_.push_back({engine, std::vector<ReadMark>(cell_count_)});
+  return engine_reads_.back().marks;
+}
+
+void RaceDetector::engine_read(const Accessor& by, unsigned engine, std::uint32_t clock,
+                               std::size_t offset, std::size_t bytes) {
+  std::vector<ReadMark>& marks = marks_of(engine);
+  for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) {
+    check_read(by, c, mask);
+    check_fenced(by, c, mask);
+    cells_[c].read_clock = clock;
+    marks[c] = {1, clock, by.site, mask};
+  });
+}
+
+void RaceDetector::check_fenced(const Accessor& by, std::size_t c, std::uint8_t bytes) {
+  const Cell& cell = cells_[c];
+  const std::uint32_t known = by.clock[cell.writer];
+  if (cell.copy_under_way || !(cell.written & bytes) || cell.write_clock > known) return;
+  if (order_->is_engine(cell.writer)) return;
+  if (order_->is_fenced(cell.writer, cell.write_clock, known, Order::Fence::proxy)) return;
+  sm->report(Category::race, by.site, cell.write_site, [&] {
+    return describe("the asynchronous proxy reads", c,
+                    "with no fence_proxy_async since it was written by", cell.writer);
+  });
+}
+
+void RaceDetector::check_written(const Accessor& by, std::size_t offset, std::size_t bytes) {
+  for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) { check_read(by, c, mask); });
 }
 
 void RaceDetector::check_write(const Accessor& by, std::size_t c, std::uint8_t bytes) {
@@ -127,7 +152,7 @@ void RaceDetector::check_write(const Accessor& by, std::size_t c, std::uint8_t b
       return describe("writes", c, "where a copy has not been waited for by", cell.writer);
     });
   else if (cell.write_clock > by.floor && (cell.written & bytes) &&
-           cell.write_clock > by.clock[cell.writer] && cell.writer != by.thread) [[unlikely]]
+           cell.write_clock > by.clock[cell.writer] && cell.writer != by.agent) [[unlikely]]
     sm->report(Category::race, by.site, cell.write_site, [&] {
       return describe("writes", c, "with no barrier since it was written by", cell.writer);
     });
@@ -139,36 +164,34 @@ void RaceDetector::check_readers(const Accessor& by, std::size_t c, std::uint8_t
     const ReadMark& mark = reads_[w * cell_count_ + c];
     if (!(mark.bytes & bytes)) continue;
     for (std::uint32_t lanes = mark.lanes; lanes; lanes &= lanes - 1) {
-      const unsigned reader = w * 32 + static_cast<unsigned>(std::countr_zero(lanes));
-      if (mark.clock <= by.clock[reader] || reader == by.thread) continue;
-      sm->report(Category::race, by.site, mark.site, [&] {
-        return describe("writes", c, "with no barrier since it was read by", reader);
-      });
+      const unsigned reader = first_ + w * 32 + static_cast<unsigned>(std::countr_zero(lanes));
+      if (mark.clock > by.clock[reader] && reader != by.agent) report_reader(by, c, mark, reader);
     }
+  }
+  for (const EngineReads& reads : engine_reads_) {
+    const ReadMark& mark = reads.marks[c];
+    if ((mark.bytes & bytes) && mark.clock > by.clock[reads.engine])
+      report_reader(by, c, mark, reads.engine);
   }
 }
 
-void RaceDetector::stamp(const Accessor& by, std::size_t c, std::uint8_t bytes) {
+void RaceDetector::report_reader(const Accessor& by, std::size_t c, const ReadMark& mark,
+                                 unsigned reader) {
+  sm->report(Category::race, by.site, mark.site, [&] {
+    return order_->is_engine(reader)
+               ? describe("writes", c, "not ordered after its read by", reader)
+               : describe("writes", c, "with no barrier since it was read by", reader);
+  });
+}
+
+void RaceDetector::stamp(unsigned writer, std::uint32_t clock, SiteId site, std::size_t c,
+                         std::uint8_t bytes) {
   Cell& cell = cells_[c];
-  cell.write_clock = by.clock[by.thread];
-  cell.write_site = by.site;
-  cell.writer = static_cast<std::uint16_t>(by.thread);
+  cell.write_clock = clock;
+  cell.write_site = site;
+  cell.writer = static_cast<std::uint16_t>(writer);
   cell.written = bytes & 0xf;
   cell.initialised |= bytes & 0xf;
-}
-
-void RaceDetector::release(unsigned thread, Clock& clock) {
-  std::uint32_t* mine = &clocks_[thread * stride_];
-  clock.resize(stride_);
-  join(clock.data(), mine, stride_);
-  ++mine[thread];
-}
-
-void RaceDetector::acquire(unsigned thread, const Clock& clock) {
-  if (clock.empty()) return;
-  std::uint32_t* mine = &clocks_[thread * stride_];
-  join(mine, clock.data(), stride_);
-  floors_[thread] = *std::min_element(mine, mine + threads_);
 }
 
 }  // namespace flashbook::simt

@@ -23,7 +23,7 @@ void add_to(Traffic& sum, const Traffic& other) {
 bool counts_anything(const LineCounts& c) {
   return c.global_load.instructions || c.global_store.instructions || c.shared_load.instructions ||
          c.shared_store.instructions || c.mma || c.ldmatrix || c.shuffles || c.barriers ||
-         c.async_copies || c.atomics || c.exp2;
+         c.async_copies || c.atomics || c.exp2 || c.wgmma || c.tma;
 }
 
 /// "4096 (1.00)": a cost and how many times the ideal it is.
@@ -82,6 +82,8 @@ std::string_view name(Category category) {
       return "race";
     case Category::block_race:
       return "race between blocks";
+    case Category::departed:
+      return "departed block";
     case Category::invalid:
       break;
   }
@@ -115,6 +117,11 @@ LineCounts& LineCounts::operator+=(const LineCounts& c) {
   async_copies += c.async_copies;
   atomics += c.atomics;
   exp2 += c.exp2;
+  wgmma += c.wgmma;
+  tma += c.tma;
+  tma_load_bytes += c.tma_load_bytes;
+  tma_l2_bytes += c.tma_l2_bytes;
+  tma_store_bytes += c.tma_store_bytes;
   return *this;
 }
 

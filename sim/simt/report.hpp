@@ -31,6 +31,7 @@ enum class Category {
   unfinished_copy,  ///< an access to the target of an asynchronous copy before its wait
   race,             ///< two accesses of a block to shared memory that nothing orders
   block_race,  ///< two blocks access an element of global memory, not both atomically or to read
+  departed,    ///< an access to a block's shared memory from its cluster, when it may have left
   invalid,     ///< an operand or a launch that no GPU accepts
 };
 
@@ -70,6 +71,11 @@ struct LineCounts {
   std::uint64_t async_copies = 0;
   std::uint64_t atomics = 0;
   std::uint64_t exp2 = 0;
+  std::uint64_t wgmma = 0;            ///< their FLOPs are in mma_flops
+  std::uint64_t tma = 0;              ///< tensor and bulk copies
+  std::uint64_t tma_load_bytes = 0;   ///< into shared memory: of a multicast, at each receiver
+  std::uint64_t tma_l2_bytes = 0;     ///< the same, read from L2: of a multicast, once
+  std::uint64_t tma_store_bytes = 0;  ///< from shared memory; reductions, too
 
   LineCounts& operator+=(const LineCounts& c);
 };

@@ -7,11 +7,10 @@
 #include "sim/simt/access.hpp"
 #include "sim/simt/collective.hpp"
 #include "sim/simt/cost.hpp"
+#include "sim/simt/widen.hpp"
 
 namespace flashbook::simt {
 namespace {
-
-using Bits = std::uint16_t;
 
 struct Row16 {
   alignas(16) std::array<Bits, 8> element;
@@ -76,18 +75,6 @@ struct Operands {
 
 float* column(Row8& row, unsigned j) {
   return reinterpret_cast<float*>(&row) + j;
-}
-
-/// Converts 8 numbers.
-template <class T>
-void widen(const Bits* from, float* to) {
-#ifdef __F16C__
-  if constexpr (std::is_same_v<T, emulated::half>) {
-    const __m128i bits = _mm_load_si128(reinterpret_cast<const __m128i*>(from));
-    return _mm256_store_ps(to, _mm256_cvtph_ps(bits));
-  }
-#endif
-  for (int i = 0; i < 8; ++i) to[i] = emulated::to_float(T{from[i]});
 }
 
 /// Lane l holds, with g = l / 4 and t = 2(l % 4): of A, rows g and g + 8, columns t, t + 1 and
