@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simt/hopper_runs.hpp"
 #include "tests/simt/rung_runs.hpp"
 
 namespace flashbook::emulated {

@@ -24,6 +24,7 @@ simt::Category category_called(const std::string& name) {
       {"unfinished_copy", Category::unfinished_copy},
       {"race", Category::race},
       {"block_race", Category::block_race},
+      {"departed", Category::departed},
       {"invalid", Category::invalid}};
   return all.at(name);
 }
