@@ -61,7 +61,7 @@ FLASHBOOK_KERNEL(threads) add_rows(const FLASHBOOK_GRID_CONSTANT Parameters p) {
 }
 
 /// x: [n rows, columns].
-inline LaunchStatus launch_add_rows(void (*kernel)(Parameters), gmem<const float> x, gmem<float> y,
+inline LaunchStatus start_add_rows(void (*kernel)(Parameters), gmem<const float> x, gmem<float> y,
                                     int n, void* stream) {
   Parameters p = {{}, y, n};
   const LaunchStatus status =

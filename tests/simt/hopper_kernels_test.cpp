@@ -49,7 +49,7 @@ TEST_CASE("hopper_forward is counted: products of whole tiles, bytes of rows tha
 
 TEST_CASE("cluster_ring: halves of tiles multicast to both blocks") {
   const auto run = [](const simt::Options& options) {
-    return run_cluster_ring(cluster_ring::launch_add_rows, cluster_ring::add_rows, options);
+    return run_cluster_ring(cluster_ring::start_add_rows, cluster_ring::add_rows, options);
   };
   check_clean(run);
   const simt::LineCounts total = run({}).report.total();

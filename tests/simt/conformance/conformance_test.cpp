@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <deque>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "tests/simt/conformance/host_probes.hpp"
 #include "tests/simt/conformance/run_probes.cuh"
 
 // Every instruction of cuda/isa on the emulator against what GPUs gave, and mma against numbers.
@@ -19,19 +17,9 @@ using probes::Words;
 
 namespace {
 
-class HostMemory {
- public:
-  std::uint32_t* upload(const Words& words) { return kept_.emplace_back(words).data(); }
-  std::uint32_t* zeros(int n) { return upload(Words(static_cast<std::size_t>(n) + 4)); }
-  static Words download(const std::uint32_t* p, int n) { return {p, p + n}; }
-
- private:
-  std::deque<Words> kept_;
-};
-
 const std::vector<Result>& emulated_results() {
   static const std::vector<Result> results = [] {
-    HostMemory memory;
+    probes::HostMemory memory;
     simt::Stream stream;
     emulated::ProbeRun run(memory, &stream);
     auto all = run.all();
@@ -47,17 +35,6 @@ const Words& emulated_words(const std::string& probe) {
       std::find_if(all.begin(), all.end(), [&](const Result& r) { return r.probe == probe; });
   REQUIRE(found != all.end());
   return found->words;
-}
-
-std::vector<Dump> committed_dumps() {
-  std::vector<Dump> dumps;
-  const std::filesystem::path folder = FLASHBOOK_DUMPS;
-  if (!std::filesystem::exists(folder)) return dumps;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path());
-    dumps.push_back(probes::read_dump(file));
-  }
-  return dumps;
 }
 
 /// The largest |a - b| / (sum |a b| + |c|) over the results of the random products.
@@ -111,7 +88,7 @@ void compare(const Result& device) {
 }  // namespace
 
 TEST_CASE("every instruction gives what a GPU gave") {
-  const auto dumps = committed_dumps();
+  const auto dumps = probes::read_dumps(FLASHBOOK_DUMPS);
   if (dumps.empty())
     MESSAGE("skipped: no dump of a GPU is in " FLASHBOOK_DUMPS
             "; dump_instructions (tests/simt/conformance/generate.cu) makes one");

@@ -80,6 +80,42 @@ float element_of(const Words& result, int product, int row, int column) {
   return std::bit_cast<float>(result[static_cast<std::size_t>(word)]);
 }
 
+WgmmaProblem make_wgmma_problem(int n, Type type, Values values) {
+  std::mt19937 generator(static_cast<unsigned>(n) * 2 + (type == Type::fp16));
+  const auto numbers = [&](int count) {
+    std::vector<float> all(static_cast<std::size_t>(count));
+    for (float& x : all)
+      x = values == Values::integers ? static_cast<float>(integer(generator))
+                                     : random_number(generator);
+    return all;
+  };
+  WgmmaProblem p = {n, numbers(64 * 64), numbers(64 * n), numbers(64 * n)};
+  return p;
+}
+
+Words words_of(const WgmmaProblem& p, Type type) {
+  Words words;
+  const auto at = [](const std::vector<float>& x, int i) { return x[static_cast<std::size_t>(i)]; };
+  for (int i = 0; i < 64 * 64; i += 2) words.push_back(pair(at(p.A, i), at(p.A, i + 1), type));
+  for (int j = 0; j < p.n; ++j)
+    for (int k = 0; k < 64; k += 2)
+      words.push_back(pair(at(p.B, k * p.n + j), at(p.B, (k + 1) * p.n + j), type));
+  for (int k = 0; k < 64; ++k)
+    for (int j = 0; j < (p.n + 63) / 64 * 64; j += 2)
+      words.push_back(j < p.n ? pair(at(p.B, k * p.n + j), at(p.B, k * p.n + j + 1), type) : 0);
+  for (int thread = 0; thread < 128; ++thread)
+    for (int i = 0; i < p.n / 2; ++i) {
+      const auto [row, column] = wgmma_element(thread, i);
+      words.push_back(bits(at(p.C, row * p.n + column)));
+    }
+  return words;
+}
+
+Element wgmma_element(int thread, int i) {
+  const int warp = thread >> 5, group = thread >> 2 & 7, in_group = thread & 3;
+  return {warp * 16 + (i >> 1 & 1) * 8 + group, (i >> 2) * 8 + in_group * 2 + (i & 1)};
+}
+
 Words shuffle_operands() {
   return {0, 1, 2, 5, 16, 17, 31};
 }

@@ -23,6 +23,21 @@ Words fragments_of(const std::vector<Product>& all, Type type);
 /// Element [row][column] of a result [products][32 lanes][4].
 float element_of(const Words& result, int product, int row, int column);
 
+/// Operands of wgmma: A [64][64], B [64][n], C [64][n], row by row.
+struct WgmmaProblem {
+  int n;
+  std::vector<float> A, B, C;
+};
+WgmmaProblem make_wgmma_problem(int n, Type type, Values values);
+/// A, then B by its transposed [n][64], then B in rows of a multiple of 64, zeros behind: pairs of
+/// elements. Then C as the threads hold it, [128][n / 2].
+Words words_of(const WgmmaProblem& problem, Type type);
+/// Row and column of accumulator i of a thread of a warpgroup.
+struct Element {
+  int row, column;
+};
+Element wgmma_element(int thread, int i);
+
 Words shuffle_operands();
 Words vote_masks();
 Words random_words(std::size_t n, unsigned seed);

@@ -6,12 +6,46 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
+/// Launches probes and keeps what they gave.
 /// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words
 /// that lives as long as the Memory, download(pointer, n) the words there.
 template <class Memory>
-class ProbeRun {
+class ProbeLauncher {
  public:
-  ProbeRun(Memory& memory, void* stream) : memory_(memory), stream_(stream) {}
+  ProbeLauncher(Memory& memory, void* stream) : memory_(memory), stream_(stream) {}
+
+  /// The first launch that failed, or nothing.
+  const std::string& error() const { return error_; }
+
+ protected:
+  using Words = flashbook::probes::Words;
+
+  static int size(const Words& words) { return static_cast<int>(words.size()); }
+
+  /// Of the shape, everything but the name.
+  template <class... Arguments, class... Given>
+  void start(const std::string& name, void (*kernel)(Arguments...), LaunchShape shape,
+             const Given&... arguments) {
+    shape.kernel = name.c_str();
+    shape.float_atomics = true;
+    keep(launch(shape, stream_, kernel, arguments...));
+    keep(synchronize(stream_));
+  }
+  /// Keeps the first error.
+  void keep(const LaunchStatus& status) {
+    if (error_.empty()) error_ = status.error;
+  }
+
+  Memory& memory_;
+  void* stream_;
+  std::vector<flashbook::probes::Result> results_;
+  std::string error_;
+};
+
+template <class Memory>
+class ProbeRun : public ProbeLauncher<Memory> {
+ public:
+  using ProbeLauncher<Memory>::ProbeLauncher;
 
   std::vector<flashbook::probes::Result> all() {
     namespace inputs = flashbook::probes;
@@ -36,32 +70,20 @@ class ProbeRun {
     return results_;
   }
 
-  /// The first launch that failed, or nothing.
-  const std::string& error() const { return error_; }
-
  private:
-  using Words = flashbook::probes::Words;
+  using Base = ProbeLauncher<Memory>;
+  using Base::memory_, Base::results_, Base::size, Base::start;
+  using typename Base::Words;
   struct Shape {
     GridShape grid, block;
     std::size_t shared_bytes = 0;
   };
   static constexpr Shape one_warp = {{1}, {32}};
 
-  static int size(const Words& words) { return static_cast<int>(words.size()); }
-
-  template <class... Arguments, class... Given>
-  void start(const std::string& name, void (*kernel)(Arguments...), const Shape& shape,
-             const Given&... arguments) {
-    LaunchStatus status = launch({name.c_str(), shape.grid, shape.block, shape.shared_bytes, true},
-                                 stream_, kernel, arguments...);
-    if (status.ok()) status = synchronize(stream_);
-    if (error_.empty()) error_ = status.error;
-  }
-
   void run(const std::string& name, void (*kernel)(probes::Parameters), const Shape& shape,
            const Words& in, int n, int words_out) {
     uint32_t* out = memory_.zeros(words_out);
-    start(name, kernel, shape,
+    start(name, kernel, {"", shape.grid, shape.block, shape.shared_bytes},
           probes::Parameters{{memory_.upload(in), size(in)}, {out, words_out}, n});
     results_.push_back({name, memory_.download(out, words_out)});
   }
@@ -82,15 +104,10 @@ class ProbeRun {
     const Words in = flashbook::probes::small_integers(64, 8);
     uint32_t* out = memory_.zeros(sums);
     const gmem<float> as_floats(reinterpret_cast<float*>(out), sums);
-    start("atomics", probes::atomics, {{3}, {128}},
+    start("atomics", probes::atomics, {"", {3}, {128}},
           probes::Parameters{{memory_.upload(in), size(in)}, {out, sums}, sums}, as_floats);
     results_.push_back({"atomics", memory_.download(out, sums)});
   }
-
-  Memory& memory_;
-  void* stream_;
-  std::vector<flashbook::probes::Result> results_;
-  std::string error_;
 };
 
 }  // namespace flashbook::FLASHBOOK_MACHINE
