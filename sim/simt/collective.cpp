@@ -41,13 +41,12 @@ void diverge(const Warp& warp, Instruction instruction, Site site) {
 }
 
 void diverge(const Warpgroup& group, const Warp& warp) {
-  const std::string comes =
-      "warp " + std::to_string(warp.index) + " comes to " + name(warp.instruction);
-  if (group.arrived == 0)
-    sm->stop(Category::divergence, id_of(warp.site), 0,
-             comes + " in a warpgroup of fewer than 128 threads");
-  sm->stop(Category::divergence, id_of(warp.site), id_of(group.site),
-           comes + " while others of its warpgroup wait in " + name(group.instruction));
+  const bool is_first = group.arrived == 0;
+  sm->stop(Category::divergence, id_of(warp.site), is_first ? SiteId{0} : id_of(group.site),
+           "warp " + std::to_string(warp.index) + " comes to " + name(warp.instruction) +
+               (is_first ? " in a warpgroup of fewer than 128 threads"
+                         : " while others of its warpgroup wait in ") +
+               (is_first ? "" : name(group.instruction)));
 }
 
 std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Site site) {

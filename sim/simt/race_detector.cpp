@@ -68,14 +68,9 @@ void RaceDetector::read(unsigned thread, std::size_t offset, std::size_t bytes, 
 
 void RaceDetector::check_read(const Accessor& by, std::size_t c, std::uint8_t bytes) {
   const Cell& cell = cells_[c];
-  if (cell.copy_under_way)
-    return sm->report(Category::unfinished_copy, by.site, cell.write_site, [&] {
-      return describe("reads", c, "where a copy has not been waited for by", cell.writer);
-    });
+  if (cell.copy_under_way) return report_writer("reads", by, c);
   if ((cell.written & bytes) && cell.write_clock > by.clock[cell.writer] && cell.writer != by.agent)
-    sm->report(Category::race, by.site, cell.write_site, [&] {
-      return describe("reads", c, "with no barrier since it was written by", cell.writer);
-    });
+    report_writer("reads", by, c);
   if ((cell.initialised & bytes) != bytes)
     sm->report(Category::uninitialised, by.site, 0, [&] {
       return "reads shared memory at byte " + std::to_string(c * cell_bytes) +
@@ -145,17 +140,24 @@ void RaceDetector::check_written(const Accessor& by, std::size_t offset, std::si
   for_each_cell(offset, bytes, [&](std::size_t c, std::uint8_t mask) { check_read(by, c, mask); });
 }
 
+/// An access that nothing orders after the last write.
+void RaceDetector::report_writer(const char* does, const Accessor& by, std::size_t c) {
+  const Cell& cell = cells_[c];
+  const bool is_engine = order_->is_engine(cell.writer), is_copy = cell.copy_under_way || is_engine;
+  const char* const lack = is_engine ? "with no wait for its writer,"
+                           : is_copy ? "where a copy has not been waited for by"
+                                     : "with no barrier since it was written by";
+  sm->report(is_copy ? Category::unfinished_copy : Category::race, by.site, cell.write_site,
+             [&] { return describe(does, c, lack, cell.writer); });
+}
+
 void RaceDetector::check_write(const Accessor& by, std::size_t c, std::uint8_t bytes) {
   const Cell& cell = cells_[c];
   if (cell.copy_under_way) [[unlikely]]
-    sm->report(Category::unfinished_copy, by.site, cell.write_site, [&] {
-      return describe("writes", c, "where a copy has not been waited for by", cell.writer);
-    });
+    report_writer("writes", by, c);
   else if (cell.write_clock > by.floor && (cell.written & bytes) &&
            cell.write_clock > by.clock[cell.writer] && cell.writer != by.agent) [[unlikely]]
-    sm->report(Category::race, by.site, cell.write_site, [&] {
-      return describe("writes", c, "with no barrier since it was written by", cell.writer);
-    });
+    report_writer("writes", by, c);
   if (cell.read_clock > by.floor) check_readers(by, c, bytes);
 }
 

@@ -83,6 +83,7 @@ class RaceDetector {
   void check_write(const Accessor& by, std::size_t cell, std::uint8_t bytes);
   void check_readers(const Accessor& by, std::size_t cell, std::uint8_t bytes);
   void check_fenced(const Accessor& by, std::size_t cell, std::uint8_t bytes);
+  void report_writer(const char* does, const Accessor& by, std::size_t cell);
   void report_reader(const Accessor& by, std::size_t cell, const ReadMark& mark, unsigned reader);
   void stamp(unsigned writer, std::uint32_t clock, SiteId site, std::size_t cell,
              std::uint8_t bytes);

@@ -40,22 +40,32 @@ std::string cell(std::uint64_t count) {
   return count == 0 ? "" : std::to_string(count);
 }
 
-using Row = std::array<std::string, 12>;
+using Row = std::vector<std::string>;
 
-Row row_of(std::string name, const LineCounts& c) {
-  return {std::move(name),      cell(c.global_load), cell(c.global_store), cell(c.shared_load),
-          cell(c.shared_store), cell(c.mma),         cell(c.ldmatrix),     cell(c.exp2),
-          cell(c.shuffles),     cell(c.barriers),    cell(c.async_copies), cell(c.atomics)};
+constexpr std::size_t of_every_gpu = 12;  // columns; kernels for Hopper GPUs have the others, too
+
+Row headings() {
+  return {"line",     "global load", "global store",   "shared load", "shared store",   "mma",
+          "ldmatrix", "exp2",        "shuffles",       "barriers",    "cp.async",       "atomics",
+          "wgmma",    "TMA",         "TMA load bytes", "from L2",     "TMA store bytes"};
 }
 
-std::string aligned(const std::vector<Row>& rows) {
-  std::array<std::size_t, std::tuple_size_v<Row>> width = {};
+Row row_of(std::string name, const LineCounts& c) {
+  return {std::move(name),        cell(c.global_load), cell(c.global_store),   cell(c.shared_load),
+          cell(c.shared_store),   cell(c.mma),         cell(c.ldmatrix),       cell(c.exp2),
+          cell(c.shuffles),       cell(c.barriers),    cell(c.async_copies),   cell(c.atomics),
+          cell(c.wgmma),          cell(c.tma),         cell(c.tma_load_bytes), cell(c.tma_l2_bytes),
+          cell(c.tma_store_bytes)};
+}
+
+std::string aligned(const std::vector<Row>& rows, std::size_t columns) {
+  std::vector<std::size_t> width(columns);
   for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+    for (std::size_t i = 0; i < columns; ++i) width[i] = std::max(width[i], row[i].size());
   std::string out;
   for (const Row& row : rows) {
     out += row[0] + std::string(width[0] - row[0].size(), ' ');
-    for (std::size_t i = 1; i < row.size(); ++i)
+    for (std::size_t i = 1; i < columns; ++i)
       out += std::string(width[i] - row[i].size() + 2, ' ') + row[i];
     out += '\n';
   }
@@ -158,12 +168,11 @@ std::string table(const Report& report) {
            std::pair(text(b.first).substr(0, text(b.first).rfind(':')), b.first.line);
   });
 
-  std::vector<Row> rows = {{"line", "global load", "global store", "shared load", "shared store",
-                            "mma", "ldmatrix", "exp2", "shuffles", "barriers", "cp.async",
-                            "atomics"}};
+  std::vector<Row> rows = {headings()};
   for (const auto& [site, id] : sites) rows.push_back(row_of(text(site), report.lines[id]));
-  rows.push_back(row_of("total", report.total()));
-  return aligned(rows);
+  const LineCounts total = report.total();
+  rows.push_back(row_of("total", total));
+  return aligned(rows, total.wgmma || total.tma ? rows[0].size() : of_every_gpu);
 }
 
 }  // namespace flashbook::simt

@@ -45,6 +45,7 @@ TEST_CASE("what a kernel executes is counted: mma_forward, from its tiles") {
   // Q once, K and V once a block of rows: 64 rows of 128 bytes each
   CHECK(total.global_load.cost == (blocks + 2 * tiles) * 64 * 128 / 32);
   CHECK(simt::table(outcome.report).find("mma_forward.cuh:") != std::string::npos);
+  CHECK(simt::table(outcome.report).find("TMA") == std::string::npos);
 }
 
 TEST_CASE("e^x counts as the exp2 that a GPU makes of it: fma_forward, two a key") {

@@ -45,6 +45,7 @@ TEST_CASE("hopper_forward is counted: products of whole tiles, bytes of rows tha
   CHECK(total.tma_l2_bytes == total.tma_load_bytes);
   CHECK(total.tma_store_bytes == 2ull * d * N_q);
   CHECK(total.tma == blocks * (2 + 2 * tiles + 2));
+  CHECK(simt::table(outcome.report).find("TMA store bytes") != std::string::npos);
 }
 
 TEST_CASE("cluster_ring: halves of tiles multicast to both blocks") {

@@ -125,7 +125,7 @@ BUGS = [
      "mbarrier_wait(smem.empty[stage], phase ^ 1);", "mbarrier_wait(smem.empty[stage], phase);"),
     ("no_wait_for_full", "cluster_ring", "unfinished_copy", "sum += smem.tile",
      "    mbarrier_wait(smem.full[stage], phase);", "static_cast<void>(phase);"),
-    ("no_wait_for_empty", "cluster_ring", "race", "tma_load_multicast(",
+    ("no_wait_for_empty", "cluster_ring", "invalid", "mbarrier_arrive_expect_tx(",
      "    mbarrier_wait(smem.empty[stage], phase ^ 1);", "static_cast<void>(phase);"),
     ("stage_released_early", "cluster_ring", "race", "tma_load_multicast(",
      "    sync_warp();  // all lanes have read the stage\n"
@@ -142,7 +142,7 @@ BUGS = [
      "2 * blocks);", "2 * blocks + 1);"),
     ("no_expect_tx", "cluster_ring", "unfinished_copy", "sum += smem.tile",
      "mbarrier_arrive_expect_tx(smem.full[stage], sizeof smem.tile[stage])", "mbarrier_arrive(smem.full[stage])"),
-    ("expect_tx_of_half", "cluster_ring", "deadlock", "mbarrier_wait(smem.full[stage], phase);",
+    ("expect_tx_of_half", "cluster_ring", "deadlock", "mbarrier_wait(smem.empty[stage], phase ^ 1);",
      "sizeof smem.tile[stage])", "sizeof smem.tile[stage] / 4)"),
     ("no_fence_of_init", "cluster_ring", "race", "tma_load_multicast(", "    fence_mbarrier_init();\n", ""),
     ("cluster_left_early", "cluster_ring", "departed", "mbarrier_arrive_at_if(",
