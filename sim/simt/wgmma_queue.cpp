@@ -35,9 +35,14 @@ void for_each_accumulator(Accumulators& D, F&& f) {
 
 // ---- operands as fp32
 
+/// One vector register where there are such; g++ and clang split it elsewhere.
+using Row8 [[gnu::vector_size(32)]] = float;
+
 struct Operands {
   alignas(32) float A[M][K];
-  alignas(32) float B[K][most_n];
+  Row8 B[K][most_n / 8];
+
+  float* B_at(unsigned k, unsigned j) { return reinterpret_cast<float*>(&B[k][0]) + j; }
 };
 
 const std::byte* chunk(const WgmmaMatrix& m, std::size_t linear) {
@@ -75,36 +80,29 @@ void read_B(const Product& p, unsigned n, Operands& x) {
       for (unsigned j = 0; j < n; j += 8)
         widen_chunk<T>(
             chunk(p.B, j / 64 * std::size_t{p.B.leading} + k * std::size_t{128} + j % 64 * 2),
-            &x.B[k][j]);
+            x.B_at(k, j));
     return;
   }
   for (unsigned j = 0; j < n; ++j) {
     alignas(32) float column[K];
     for (unsigned k = 0; k < K; k += 8)
       widen_chunk<T>(chunk(p.B, j * std::size_t{128} + k * 2), &column[k]);
-    for (unsigned k = 0; k < K; ++k) x.B[k][j] = column[k];
+    for (unsigned k = 0; k < K; ++k) *x.B_at(k, j) = column[k];
   }
 }
 
 // ---- the product
-
-using Row8 [[gnu::vector_size(32)]] = float;
-
-Row8 load8(const float* from) {
-  Row8 x;
-  std::memcpy(&x, from, sizeof x);
-  return x;
-}
 
 /// D += A B, in two sums an element: they need not wait for each other.
 void multiply_add(const Operands& x, Accumulators& D) {
   for (unsigned i = 0; i < M; ++i)
     for (unsigned j = 0; j < D.n; j += 8) {
       float* const d = &D.values[i * D.n + j];
-      Row8 even = load8(d), odd = {};
+      Row8 even, odd = {};
+      std::memcpy(&even, d, sizeof even);
       for (unsigned k = 0; k < K; k += 2) {
-        even += x.A[i][k] * load8(&x.B[k][j]);
-        odd += x.A[i][k + 1] * load8(&x.B[k + 1][j]);
+        even += x.A[i][k] * x.B[k][j / 8];
+        odd += x.A[i][k + 1] * x.B[k + 1][j / 8];
       }
       even += odd;
       std::memcpy(d, &even, sizeof even);
