@@ -21,7 +21,7 @@ const std::vector<Result>& emulated_results() {
   static const std::vector<Result> results = [] {
     probes::HostMemory memory;
     simt::Stream stream;
-    emulated::ProbeRun run(memory, &stream);
+    emulated::ProbeRun<probes::HostMemory> run(memory, &stream);
     auto all = run.all();
     CHECK(run.error() == "");
     return all;
