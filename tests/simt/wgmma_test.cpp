@@ -189,6 +189,25 @@ TEST_CASE("wgmma used wrongly") {
                   },
                   wait),
               Category::race, "no barrier since it was written by thread 5"));
+  // A fence after the barrier is not told by it; a barrier of one warp tells the others nothing.
+  CHECK(finds(around_wgmma(
+                  [](Small& smem) {
+                    if (threadIdx.x == 5) smem.A(3, 3) = half{};
+                    sync_threads();
+                    fence_proxy_async();
+                    wgmma_fence();
+                  },
+                  wait),
+              Category::race, "no fence_proxy_async since it was written by thread 5"));
+  CHECK(finds(around_wgmma(
+                  [](Small& smem) {
+                    if (threadIdx.x == 5) smem.A(3, 3) = half{};
+                    fence_proxy_async();
+                    sync_warp();
+                    wgmma_fence();
+                  },
+                  wait),
+              Category::race, "no barrier since it was written by thread 5"));
   CHECK(finds(run_block<Small>(128,
                                [](Small&) {
                                  if (threadIdx.x >= 32) wgmma_fence();
