@@ -80,6 +80,7 @@ bool Multiprocessor::run(std::uint64_t block_number, const Body& body) {
   for (Warp& warp : warps) flush(warp);
   sm = nullptr;
   this_thread = nullptr;
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return live_ == 0;
 }
 
@@ -114,7 +115,12 @@ void Multiprocessor::start_threads() {
 
 void Multiprocessor::thread_main() {
   Fiber::entered(this_thread->fiber);
-  (*sm->body_)();
+  try {
+    (*sm->body_)();
+  } catch (...) {
+    sm->thrown_ = std::current_exception();
+  }
+  if (sm->thrown_) sm->abandon();
   sm->leave();
 }
 
@@ -126,6 +132,8 @@ void Multiprocessor::leave() {
   warp.live &= ~(1u << thread.lane);
   --live_;
   if (warp.live == 0) flush(warp);
+  // If the others of the warp are together now, one of them executes what they wait in.
+  if (warp.live != 0 && warp.arrived == warp.live) wake(warp, warp.live & -warp.live);
   barriers.thread_left();
   resume_next(thread.fiber);
   std::terminate();  // nobody wakes a thread that has left
@@ -196,7 +204,12 @@ void Multiprocessor::add_finding(Category category, SiteId site, SiteId other, s
 
 void Multiprocessor::stop(Category category, SiteId site, SiteId other, std::string what) {
   add_finding(category, site, other, std::move(what));
-  what = {};  // this stack is abandoned: nothing on it may own memory
+  what = {};  // nothing on this stack may own memory
+  abandon();
+}
+
+/// Ends the launch here and now. No stack of this block runs again, nor do its destructors.
+void Multiprocessor::abandon() {
   stopped_ = true;
   Fiber& from = this_thread->fiber;
   this_thread = nullptr;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -64,7 +65,8 @@ class Multiprocessor {
 
   /// Readies itself for the blocks of one launch.
   void begin(const LaunchShape& shape, const Options& options);
-  /// Runs a block. False if it could not come to its end: the launch is over.
+  /// Runs a block. False if it could not come to its end: the launch is over. Throws what the body
+  /// throws.
   bool run(std::uint64_t block_number, const Body& body);
 
   // ---- for instructions, called by the running thread
@@ -111,6 +113,7 @@ class Multiprocessor {
   };
   static void thread_main();
   [[noreturn]] void leave();
+  [[noreturn]] void abandon();
   void start_threads();
   void resume_next(Fiber& from);
   void resume_other_warp(Fiber& from);
@@ -134,6 +137,7 @@ class Multiprocessor {
   unsigned current_warp_ = 0, live_ = 0;
   std::uint64_t random_state_ = 0;
   bool stopped_ = false;
+  std::exception_ptr thrown_;
   struct Known {
     Category category;
     SiteId site, other;
