@@ -50,7 +50,7 @@ const KernelPair* with_backward(std::span<const KernelPair> pairs, const std::st
                                 const AttentionProblem& problem) {
   const KernelPair* found = nullptr;
   for (const KernelPair& pair : pairs)
-    if (pair.backward && pair.backward->name == name &&
+    if (pair.forward && pair.backward && pair.backward->name == name &&
         (!found || pair.forward->refusal(problem.fields()).empty()))
       found = &pair;
   return found;
@@ -170,10 +170,11 @@ Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine mac
                  const AttentionProblem& problem) {
   const auto pairs = machine == Machine::cpu ? emulated_pairs() : gpu_pairs();
   const auto [ladder, name] = split(kernel);
+  const bool has_ladder = kernel.find('/') != std::string::npos;
   check_pass(pass, ladder);
   const KernelPair* forward = ladder == "backward" ? nullptr : with_forward(pairs, name);
   const KernelPair* backward = ladder == "forward" ? nullptr : with_backward(pairs, name, problem);
-  if ((!ladder.empty() && ladder != "forward" && ladder != "backward") || (!forward && !backward))
+  if ((has_ladder && ladder != "forward" && ladder != "backward") || (!forward && !backward))
     throw InputError("KERNEL is '" + kernel + "': there is no such rung; pass one of " +
                      known_rungs(pairs));
   const std::string asked = !pass.empty() ? pass : forward ? "forward" : "backward";

@@ -31,9 +31,13 @@ std::string help_of(const CLI::App& app) {
 void refuse_empty_arguments(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument.empty())
-      throw flashbook::InputError(std::string(argv[i - 1]) +
+    const std::string before = argv[i - 1];
+    if (argument.empty() && before.rfind('-', 0) == 0)
+      throw flashbook::InputError(before +
                                   " is given an empty value: give it one, or leave the flag out");
+    if (argument.empty())
+      throw flashbook::InputError("argument " + std::to_string(i) + ", after '" + before +
+                                  "', is empty: fill it, or leave it out");
     if (argument.rfind("--", 0) == 0 && argument.back() == '=')
       throw flashbook::InputError(argument + " has no value: give it one, or leave the flag out");
   }

@@ -23,14 +23,14 @@ std::vector<std::byte> bytes_at(const void* host, const Span& span, std::size_t 
 DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
     : device_(device),
       size_(bytes),
-      memory_(static_cast<std::byte*>(device.allocate(bytes + 2 * band))) {
+      memory_(static_cast<std::byte*>(device.allocate(bytes + 2 * band)), Release{device}) {
   const std::vector<std::byte> fresh(bytes + 2 * band, untouched);
-  device_.copy_in(memory_, fresh.data(), fresh.size());
+  device_.copy_in(memory_.get(), fresh.data(), fresh.size());
 }
 
 void DeviceMemory::check_bands(const std::string& what) const {
   std::array<std::byte, band> bytes;
-  for (const std::byte* at : {memory_, data() + size_}) {
+  for (const std::byte* at : {memory_.get(), data() + size_}) {
     device_.copy_out(bytes.data(), at, band);
     if (!std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == untouched; }))
       throw std::runtime_error("memory next to " + what + " was written to");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,8 @@ namespace flashbook {
 class DeviceMemory {
  public:
   DeviceMemory(Device& device, std::size_t bytes);
-  ~DeviceMemory() { device_.release(memory_); }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  std::byte* data() const { return memory_ + band; }
+  std::byte* data() const { return memory_.get() + band; }
   std::size_t size() const { return size_; }
   /// Throws std::runtime_error that names `what` if a band was written to.
   void check_bands(const std::string& what) const;
@@ -29,9 +27,14 @@ class DeviceMemory {
   static constexpr std::size_t band = 256;
 
  private:
+  struct Release {
+    Device& device;
+    void operator()(std::byte* memory) const { device.release(memory); }
+  };
+
   Device& device_;
   std::size_t size_;
-  std::byte* memory_;
+  std::unique_ptr<std::byte, Release> memory_;
 };
 
 /// A tensor of a caller and its copy on a device.

@@ -56,9 +56,16 @@ class Stopwatch {
 class Graph {
  public:
   Graph(cudaStream_t stream, const std::function<void()>& launches) : stream_(stream) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
-    launches();
     cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
+    try {
+      launches();
+    } catch (...) {  // a stream that is left capturing takes no other work
+      cudaStreamEndCapture(stream, &graph);
+      cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
     check(cudaStreamEndCapture(stream, &graph), "capturing");
     const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
     cudaGraphDestroy(graph);

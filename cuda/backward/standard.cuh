@@ -208,6 +208,7 @@ sum_over_keys(const Product<T> p) {
     sync_threads();  // W and X are everybody's
     fma::add_product(sums, smem.W, smem.X);
   }
+  clear_empty_rows(sums, Rows{{0, sizes.n_q()}, p.lse + sizes.lse_row(batch, head)}, i);
   fma::store_rows(p.result.of(batch, head).from_column(channel), i, sizes.n_q(), sums, p.factor);
 }
 

@@ -144,6 +144,7 @@ struct QuerySmem {
   fma::Tile<B, step<width>> dS;
   Tile<float, 1, B> lse, D;
 };
+static_assert(sizeof(QuerySmem<256>) <= sizeof(KeySmem<256>));
 
 /// Adds what the keys of a tile, already in shared memory, give to dQ / scale.
 template <class T, int width>
@@ -191,6 +192,7 @@ query_kernel(const BackwardParameters<T> p, gmem<const float> D_gmem) {
     sync_threads();  // Q, dO, LSE, D and this tile's K and V are everybody's
     add_keys<T>(smem, sizes, first, j, dQ);
   }
+  clear_empty_rows(dQ, rows, first);
   fma::store_rows(p.dQ.of(batch, head), first, sizes.n_q(), dQ, sizes.scale);
 }
 
@@ -224,6 +226,17 @@ inline LaunchStatus launch_three_kernel(const flashbook_problem& problem,
   });
 }
 
+/// A device may have less than the widest tiles need.
+inline std::string refusal(const flashbook_problem& problem) {
+  const std::string of_problem = rung_refusal(problem);
+  if (!of_problem.empty()) return of_problem;
+  const int width = tile_width(problem);
+  const std::size_t needed = width == 64    ? sizeof(KeySmem<64>)
+                             : width == 128 ? sizeof(KeySmem<128>)
+                                            : sizeof(KeySmem<256>);
+  return shared_memory_refusal(problem, needed, most_shared_bytes());
+}
+
 inline std::size_t workspace_bytes(const flashbook_problem& p) {
   return static_cast<std::size_t>(p.batch * p.heads_q * p.n_q) * sizeof(float);  // D
 }
@@ -234,7 +247,7 @@ namespace flashbook::FLASHBOOK_MACHINE {
 const BackwardKernel three_kernel_backward = {
     "three_kernel",
     "P computed again and never stored; each sum in the loop order that owns it",
-    [](const flashbook_problem& problem) { return rung_refusal(problem); },
+    three_kernel::refusal,
     three_kernel::workspace_bytes,
     three_kernel::launch_three_kernel,
     {.nan_rows = 64, .nan_keys = 64}};

@@ -108,9 +108,13 @@ values(const ForwardParameters<T> p, const Tensor<const T> P_gmem) {
     sync_threads();  // nobody reads them any more
   }
 #pragma unroll
-  for (int r = 0; r < fma::thread_rows; ++r)
-    if (first + fma::row(r) < visible.n_q)
-      fma::store_row(p.O.of(batch, head), first + fma::row(r), O[r]);
+  for (int r = 0; r < fma::thread_rows; ++r) {
+    const int i = first + fma::row(r);
+    if (i >= visible.n_q) continue;
+    const bool is_empty = p.lse(p.sizes.lse_row(batch, head) + i) == -INFINITY;
+    for (float& o : O[r]) o = is_empty ? 0 : o;  // though 0 times what V holds may be NaN
+    fma::store_row(p.O.of(batch, head), i, O[r]);
+  }
 }
 
 inline int64_t weights(const flashbook_problem& p) {

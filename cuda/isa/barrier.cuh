@@ -13,7 +13,7 @@ namespace flashbook::gpu {
 FLASHBOOK_DEVICE void sync_threads() {
   __syncthreads();
 }
-/// `threads` threads, a multiple of 32, that sync or arrive at barrier `id`, 1 to 15; 0 is
+/// `threads` threads, in whole warps, that sync or arrive at barrier `id`, 1 to 15; 0 is
 /// sync_threads' own.
 FLASHBOOK_DEVICE void barrier_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -32,7 +32,7 @@ FLASHBOOK_DEVICE void barrier_arrive(int id, int threads) {
 namespace flashbook::emulated {
 
 inline void sync_threads(Site site = Site::here()) {
-  simt::sm->barriers.arrive(0, 0, true, site);
+  simt::sm->barriers.arrive(0, simt::Barriers::everybody, true, site);
 }
 inline void barrier_sync(int id, int threads, Site site = Site::here()) {
   simt::sm->barriers.arrive(static_cast<unsigned>(id), static_cast<unsigned>(threads), true, site);

@@ -2,6 +2,8 @@
 // says how to run the kernel and collects what is found. Null is the default on both.
 #pragma once
 
+#include <cstdint>
+
 #include "cuda/isa/launch_types.hpp"
 #include "cuda/isa/machine.cuh"
 
@@ -64,6 +66,17 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
       cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), shape);
 }
 
+/// Bytes of shared memory that a block may have on the current device; of no device, no limit.
+inline std::size_t most_shared_bytes() {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+          cudaSuccess)
+    return static_cast<std::size_t>(bytes);
+  cudaGetLastError();
+  return SIZE_MAX;
+}
+
 /// Waits until everything on the stream is done.
 inline LaunchStatus synchronize(void* stream) {
   const cudaError_t error = cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
@@ -106,6 +119,10 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
   LaunchStatus status = detail::status_of(report);
   heard.report.add(std::move(report));
   return status;
+}
+
+inline std::size_t most_shared_bytes() {
+  return simt::max_shared_bytes;
 }
 
 inline LaunchStatus synchronize(void*) {

@@ -61,9 +61,8 @@ class alignas(Swizzle::alignment) Tile {
   }
   smem_ptr<T> at(int row, int column) {
     const bool inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    T* const first = data_;
-    T* const element = first + (inside ? offset(row, column) : outside(row, column));
-    return smem_ptr<T>(simt::Pointer<T>(element, first, first + rows * columns));
+    const simt::Pointer<T> first(data_, data_, data_ + rows * columns);
+    return smem_ptr<T>(first + (inside ? offset(row, column) : outside(row, column)));
   }
 #endif
 
@@ -84,10 +83,10 @@ class alignas(Swizzle::alignment) Tile {
       return row * columns + Swizzle::template chunk<chunks>(row, column / chunk) * chunk +
              column % chunk;
   }
-  /// An offset that is outside the tile, too.
-  static constexpr int outside(int row, int column) {
-    if (column >= 0 && column < columns) return row * columns + column;
-    return rows * columns + (column < 0 ? -column : column);
+  /// Where the element would be, if that is outside of the tile; else an offset that is.
+  static constexpr std::ptrdiff_t outside(std::ptrdiff_t row, std::ptrdiff_t column) {
+    const std::ptrdiff_t size = rows * columns, at = row * columns + column;
+    return at < 0 || at >= size ? at : size + at;
   }
 
   T data_[rows * columns];

@@ -1,6 +1,8 @@
 #include "cuda/rules/refusal.hpp"
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 
 namespace flashbook {
 namespace {
@@ -26,10 +28,28 @@ std::string too_large(const char* name, std::int64_t value, std::int64_t most) {
          std::to_string(most) + "; use another implementation (see list)";
 }
 
-std::string not_taken(bool used, const char* field, const char* accepted) {
+std::string not_taken(bool used, const std::string& field, const char* accepted) {
   if (!used) return {};
-  return std::string(field) + ": this kernel takes none; " + accepted +
+  return field + ": this kernel takes none; " + accepted +
          " or use another implementation (see list)";
+}
+
+/// A side of the window as the command line has it.
+std::string side(std::int64_t keys) {
+  return keys == FLASHBOOK_UNBOUNDED ? "inf" : std::to_string(keys);
+}
+
+std::string shape_of_bias(const flashbook_problem& p) {
+  std::string shape;
+  for (const std::int64_t size : p.bias_shape)
+    shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + shape + "]";
+}
+
+std::string number(double x) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%g", x);
+  return text.data();
 }
 
 std::string dtype_refusal(int dtype, bool only_16_bit) {
@@ -50,14 +70,31 @@ std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
         too_large("n_k", p.n_k, most_tokens),
         too_large("batch * heads_q * n_q", rows(p.batch, p.heads_q, p.n_q), most_rows),
         too_large("batch * heads_kv * n_k", rows(p.batch, p.heads_kv, p.n_k), most_rows),
-        not_taken(p.packed, "cu_seqlens", "pass a dense batch"),
-        not_taken(has_window, "window_left, window_right", "leave both sides unbounded"),
-        not_taken(p.softcap > 0, "softcap", "pass 0"),
-        not_taken(p.has_bias, "bias", "leave it out"),
-        not_taken(p.alibi != FLASHBOOK_NO_ALIBI, "alibi", "leave it out"),
-        not_taken(p.has_sinks, "sinks", "leave them out")})
+        not_taken(p.packed, "cu_seqlens are of " + std::to_string(p.members) + " members",
+                  "pass a dense batch"),
+        not_taken(has_window, "window is " + side(p.window_left) + ", " + side(p.window_right),
+                  "leave both sides unbounded"),
+        not_taken(p.softcap > 0, "softcap is " + number(p.softcap), "pass 0"),
+        not_taken(p.has_bias, "bias is of shape " + shape_of_bias(p), "leave it out"),
+        not_taken(p.alibi != FLASHBOOK_NO_ALIBI,
+                  std::string("alibi is of shape ") +
+                      (p.alibi == FLASHBOOK_ALIBI_H ? "[H_q]" : "[B, H_q]"),
+                  "leave it out"),
+        not_taken(p.has_sinks, "sinks are " + std::to_string(p.heads_q) + " logits",
+                  "leave them out")})
     if (!refusal.empty()) return refusal;
   return {};
+}
+
+std::string shared_memory_refusal(const flashbook_problem& p, std::size_t needed,
+                                  std::size_t available) {
+  if (needed <= available) return {};
+  const bool d_is_larger = p.d >= p.d_v;
+  return std::string(d_is_larger ? "d is " : "d_v is ") +
+         std::to_string(d_is_larger ? p.d : p.d_v) + ": a block of this kernel then needs " +
+         std::to_string(needed) + " bytes of shared memory, and this device has " +
+         std::to_string(available) +
+         "; pass a smaller one or use another implementation (see list)";
 }
 
 }  // namespace flashbook

@@ -1,6 +1,7 @@
 // What the rungs of the ladders take: everything else is refused by name, before a launch.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "cpu_reference/problem.h"
@@ -11,5 +12,10 @@ namespace flashbook {
 /// last two, if `only_16_bit`), d and d_v up to 256, any N_q and N_k, causal masks of both
 /// alignments, grouped heads, any scale and strides, and the gradient of the LSE.
 std::string rung_refusal(const flashbook_problem& problem, bool only_16_bit = false);
+
+/// Why a device whose blocks have `available` bytes of shared memory does not run a kernel that
+/// needs so many of them for its problem's d and d_v, whichever is larger; empty if it does.
+std::string shared_memory_refusal(const flashbook_problem& problem, std::size_t needed,
+                                  std::size_t available);
 
 }  // namespace flashbook

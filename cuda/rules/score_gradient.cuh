@@ -2,8 +2,7 @@
 // section 5.
 #pragma once
 
-#include "cuda/rules/parameters.cuh"
-#include "cuda/rules/softmax.cuh"
+#include "cuda/rules/fma.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
@@ -17,6 +16,18 @@ struct Rows {
   /// -inf of an empty row, and of one outside the range.
   FLASHBOOK_DEVICE float lse_of(int i) const { return range.holds(i) ? float(lse(i)) : -INFINITY; }
 };
+
+/// 0 in this thread's rows that are empty, counted from `first`. What they sum is 0 times a tile
+/// of K, and that may hold NaN or Inf.
+template <int n>
+FLASHBOOK_DEVICE void clear_empty_rows(float (&dQ)[fma::thread_rows][n], const Rows& rows,
+                                       int first) {
+#pragma unroll
+  for (int r = 0; r < fma::thread_rows; ++r)
+    if (!rows.holds(first + fma::row(r)))
+#pragma unroll
+      for (float& x : dQ[r]) x = 0;
+}
 
 /// Whether a pair adds nothing: it is hidden, so its score is -inf, or its row is empty, so its LSE
 /// is. P and dS are then selected away: exp(-inf - -inf) and 0 times a NaN of dP are NaN.

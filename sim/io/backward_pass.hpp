@@ -30,6 +30,7 @@ struct ScoreGradient {
   std::optional<Tile> H = std::nullopt;                 ///< the soft-cap's slope
   bool hides_pairs = false;                             ///< some of S may be −∞
   std::optional<SilencedKeys> silenced = std::nullopt;  ///< rows of K, while the visit lasts
+  std::vector<Index> blind = {};                        ///< rows whose dQ K must not reach
 };
 
 /// A key tile that stays on chip with its gradients while the queries of its group stream past.
@@ -82,6 +83,7 @@ class BackwardPass {
   void finish(Sram& sram, KeyPass& pass) const;
   /// dQ += dX K.
   static void add_to_queries(Sram& sram, Tile& dQ, const ScoreGradient& tile, const Tile& K) {
+    const SparedRows spared(tile.blind, dQ);
     add_product(sram, dQ, tile.dS, K);
     sram.show("dQ += dS K", tile.dS * K);
   }

@@ -43,6 +43,7 @@ void ForwardSteps::take_in(Sram& sram, RowTile& row, KeyValueTile& keys) const {
   sram.count_visited_tile();
   scores_.compute(sram, {member, h, rows, keys.keys}, row.slope, row.Q, keys.K, S);
   const SilencedKeys silenced(S, keys.V);
+  const SparedRows spared(blind_rows(S, keys.V), row.state.O);
   update(sram, S, keys.V, row.state);
 }
 

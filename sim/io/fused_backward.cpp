@@ -36,8 +36,8 @@ class FusedBackward : public BackwardPass {
       QuerySide queries = load_queries(sram, rows);
       const ScoreGradient visited = visit(sram, pass, rows, queries);
       Tile dQ = sram.allocate("dQ", rows.rows.size(), problem_->d);
-      set_product(sram, dQ, 1, visited.dS, pass.keys.K);
-      sram.show("dQ += dS K", dQ);
+      dQ.setZero();
+      add_to_queries(sram, dQ, visited, pass.keys.K);
       sram.atomic_add(dQ, sum_, region(rows));
     });
   }

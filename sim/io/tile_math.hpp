@@ -79,6 +79,32 @@ class SilencedKeys {
   std::vector<std::pair<Index, Matrix<float>>> before_;
 };
 
+/// Rows of S that are −∞ throughout, if 0 times what `factor` holds may be NaN; else none.
+inline std::vector<Index> blind_rows(const Tile& S, const Tile& factor) {
+  std::vector<Index> rows;
+  if (all_finite(factor)) return rows;
+  for (Index i = 0; i < S.rows(); ++i)
+    if ((S.row(i).array() == minus_infinity).all()) rows.push_back(i);
+  return rows;
+}
+
+/// Gives back, at its end, what these rows of a sum (O or dQ) were: they see no key of the tile.
+class SparedRows {
+ public:
+  SparedRows(const std::vector<Index>& rows, Tile& sum) : sum_(sum) {
+    for (const Index i : rows) before_.emplace_back(i, sum.row(i));
+  }
+  SparedRows(const SparedRows&) = delete;
+  SparedRows& operator=(const SparedRows&) = delete;
+  ~SparedRows() {
+    for (const auto& [i, row] : before_) sum_.row(i) = row;
+  }
+
+ private:
+  Tile& sum_;
+  std::vector<std::pair<Index, Matrix<float>>> before_;
+};
+
 /// Zeroes likewise, for good, the rows of a query tile (Q or dO) that see no key.
 inline void silence_blind_queries(const Tile& S, Tile& queries) {
   if (all_finite(queries)) return;

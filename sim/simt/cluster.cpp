@@ -26,6 +26,7 @@ bool Cluster::run(std::uint64_t first_block, const Multiprocessor::Body& body) {
   const bool finished = live_threads() == 0;
   if (finished) check_visits();
   for (auto& block : blocks_) block->finish(!stopped);
+  for (auto& block : blocks_) block->rethrow();
   return finished;
 }
 

@@ -22,7 +22,7 @@ class Cluster {
   /// Readies itself for the clusters of one launch.
   void begin(const LaunchShape& shape, const Options& options);
   /// Runs the cluster whose first block this is. False if it could not come to its end: the launch
-  /// is over.
+  /// is over. Throws what the body throws.
   bool run(std::uint64_t first_block, const Multiprocessor::Body& body);
 
   // ---- for instructions, called by the running thread

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace flashbook::simt {
 namespace {
@@ -49,6 +50,22 @@ void diverge(const Warpgroup& group, const Warp& warp) {
                (is_first ? "" : name(group.instruction)));
 }
 
+namespace {
+
+/// Returns NaN's bits, for what a GPU gives is undefined.
+std::uint32_t report_no_source(const Warp& warp, unsigned lane, unsigned source, Site site) {
+  Thread* const executing = std::exchange(this_thread, warp.first + lane);
+  sm->report(Category::divergence, id_of(site), 0, [&] {
+    return "lane " + std::to_string(lane) + " asks for the value of lane " +
+           std::to_string(source) +
+           (warp.lanes >> source & 1 ? ", which has left the kernel" : ", which the block has not");
+  });
+  this_thread = executing;
+  return ~0u;
+}
+
+}  // namespace
+
 std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Site site) {
   struct Arguments {
     std::uint32_t bits;
@@ -58,9 +75,12 @@ std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Si
   } mine = {bits, mode, operand, bits};
   collectively(Instruction::shuffle, mine, site, [&](Warp& warp, Arguments* const* lane) {
     if (sm->options().count) ++sm->line(site).shuffles;
-    for_each_lane(warp.lanes, [&](unsigned l) {
+    for_each_lane(warp.live, [&](unsigned l) {
       const unsigned source = source_lane(l, lane[l]->mode, lane[l]->operand);
-      if (warp.lanes >> source & 1) lane[l]->result = lane[source]->bits;
+      if (warp.live >> source & 1)
+        lane[l]->result = lane[source]->bits;
+      else
+        lane[l]->result = report_no_source(warp, l, source, site);
     });
   });
   return mine.result;
@@ -74,8 +94,8 @@ std::uint32_t ballot(bool predicate, Site site) {
   collectively(Instruction::vote, mine, site, [&](Warp& warp, Arguments* const* lane) {
     if (sm->options().count) ++sm->line(site).shuffles;
     std::uint32_t votes = 0;
-    for_each_lane(warp.lanes, [&](unsigned l) { votes |= std::uint32_t{lane[l]->predicate} << l; });
-    for_each_lane(warp.lanes, [&](unsigned l) { lane[l]->result = votes; });
+    for_each_lane(warp.live, [&](unsigned l) { votes |= std::uint32_t{lane[l]->predicate} << l; });
+    for_each_lane(warp.live, [&](unsigned l) { lane[l]->result = votes; });
   });
   return mine.result;
 }
@@ -86,8 +106,8 @@ void sync_warp(Site site) {
     if (sm->options().count) ++sm->line(site).barriers;
     if (!sm->options().check) return;
     Clock clock;
-    for_each_lane(warp.lanes, [&](unsigned l) { sm->races.release(warp.first[l].index, clock); });
-    for_each_lane(warp.lanes, [&](unsigned l) { sm->races.acquire(warp.first[l].index, clock); });
+    for_each_lane(warp.live, [&](unsigned l) { sm->races.release(warp.first[l].index, clock); });
+    for_each_lane(warp.live, [&](unsigned l) { sm->races.acquire(warp.first[l].index, clock); });
   });
 }
 

@@ -15,7 +15,8 @@ inline bool same(Site a, Site b) {
 }
 
 /// Executes an instruction together. Each lane leaves its arguments and waits; the last to come
-/// executes it for all: execute(warp, arguments of lane 0...31).
+/// executes it for all: execute(warp, arguments of lane 0...31). Lanes that have left the kernel
+/// are not waited for, and have no arguments: CUDA C++ Programming Guide, "Warp Shuffle Functions".
 template <class Arguments, class Execute>
 inline void collectively(Instruction instruction, Arguments& arguments, Site site,
                          Execute&& execute) {
@@ -27,14 +28,18 @@ inline void collectively(Instruction instruction, Arguments& arguments, Site sit
   } else if (warp.instruction != instruction || !same(warp.site, site)) [[unlikely]] {
     diverge(warp, instruction, site);
   }
+  const std::uint32_t lane = 1u << thread.lane;
   warp.arguments[thread.lane] = &arguments;
-  warp.arrived |= 1u << thread.lane;
-  if (warp.arrived != warp.lanes) return sm->suspend_in_warp(thread);
+  warp.arrived |= lane;
+  if (warp.arrived != warp.live) {
+    sm->suspend_in_warp(thread);
+    if (!(warp.arrived & lane)) return;  // executed; else the lanes that were missing have left
+  }
 
   sm->flush(warp);
   execute(warp, reinterpret_cast<Arguments* const*>(warp.arguments.data()));
   warp.arrived = 0;
-  sm->wake(warp, warp.lanes & ~(1u << thread.lane));
+  sm->wake(warp, warp.live & ~lane);
 }
 
 /// Ends the launch: warps of a warpgroup are at different instructions, or there are too few.
@@ -84,7 +89,7 @@ void collectively_in_warpgroup(Instruction instruction, Arguments& arguments, Si
 enum class ShuffleMode : std::uint8_t { index, bit_xor, up, down };
 
 /// The `bits` of another lane. PTX ISA, "shfl.sync", over the whole warp; a source outside of it is
-/// the lane itself.
+/// the lane itself. A source that the block does not have, or that has left, is reported.
 std::uint32_t shuffle(std::uint32_t bits, ShuffleMode mode, unsigned operand, Site site);
 
 /// One bit a lane: whether its predicate holds. PTX ISA, "vote.sync.ballot".

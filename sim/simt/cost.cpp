@@ -7,6 +7,22 @@
 namespace flashbook::simt {
 namespace {
 
+/// How many different units of `bytes` the lanes touch.
+unsigned different_units(const WarpAddresses& access, unsigned bytes) {
+  std::array<std::uint64_t, 32> touched;
+  unsigned n = 0;
+  bool sorted = true;
+  for (std::uint32_t lanes = access.mask; lanes; lanes &= lanes - 1) {
+    const std::uint64_t unit = access.address[std::countr_zero(lanes)] / bytes;
+    if (n > 0 && touched[n - 1] == unit) continue;
+    sorted = sorted && (n == 0 || touched[n - 1] < unit);
+    touched[n++] = unit;
+  }
+  if (sorted) return n;
+  std::sort(touched.begin(), touched.begin() + n);
+  return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + n) - touched.begin());
+}
+
 constexpr unsigned banks = 32, bank_bytes = 4;
 
 /// What one bank gives, or several neighbours together when lanes ask for more than 4 bytes.
@@ -48,52 +64,84 @@ bool in_pairs(const WarpAddresses& access, std::uint32_t group, unsigned distanc
   return true;
 }
 
-/// The sum of f over the groups of lanes that shared memory serves one after another.
+/// Addresses of a warp whose active lanes come first among each four.
+struct ClosedUp {
+  std::array<std::uint64_t, 32> address;
+  std::uint32_t mask = 0;
+
+  explicit ClosedUp(const WarpAddresses& access) {
+    for (unsigned four = 0; four < 32; four += 4)
+      for (unsigned lane = four, to = four; lane < four + 4; ++lane) {
+        if (!(access.mask >> lane & 1)) continue;
+        address[to] = access.address[lane];
+        mask |= 1u << to++;
+      }
+  }
+};
+
+/// Whether a pass may serve two groups of lanes at once: what a pass takes to lanes is twice what
+/// it takes from banks, so each of the banks' words must go to two lanes.
+bool may_go_together(const WarpAddresses& access, std::uint32_t both) {
+  if (access.is_store) return false;
+  if (access.bytes == 16) {
+    const ClosedUp closed(access);
+    const WarpAddresses moved = {closed.address.data(), closed.mask, access.bytes};
+    const std::uint32_t half = both & 0xffffu ? 0xffffu : 0xffff0000u;
+    return in_pairs(moved, moved.mask & half, 1) || in_pairs(moved, moved.mask & half, 2);
+  }
+  return in_pairs(access, both, 1) || in_pairs(access, both, 2);
+}
+
+/// Whether a load of 16 bytes is one pass: one place, for as many lanes as a pass can reach.
+bool is_one_broadcast(const WarpAddresses& access) {
+  if (access.is_store || access.bytes != 16 || std::popcount(access.mask) > 16) return false;
+  const std::uint64_t first = access.address[std::countr_zero(access.mask)];
+  for (std::uint32_t lanes = access.mask; lanes; lanes &= lanes - 1)
+    if (access.address[std::countr_zero(lanes)] != first) return false;
+  return true;
+}
+
+/// The sum of f(low, high) over the pairs of neighbouring groups of lanes.
 template <class F>
 unsigned sum_over_groups(const WarpAddresses& access, F&& f) {
   const unsigned lanes = lanes_in_group(access.bytes);
-  if (lanes == 32) return access.mask ? f(access.mask) : 0;
+  if (lanes == 32) return f(access.mask, 0);
   const std::uint32_t group = (1u << lanes) - 1;
   unsigned sum = 0;
-  for (unsigned first = 0; first < 32; first += 2 * lanes) {
-    const std::uint32_t low = access.mask & group << first,
-                        high = access.mask & group << (first + lanes), both = low | high;
-    if (!access.is_store && (in_pairs(access, both, 1) || in_pairs(access, both, 2)))
-      sum += both ? f(both) : 0;
-    else
-      sum += (low ? f(low) : 0) + (high ? f(high) : 0);
-  }
+  for (unsigned first = 0; first < 32; first += 2 * lanes)
+    sum += f(access.mask & group << first, access.mask & group << (first + lanes));
   return sum;
 }
 
 }  // namespace
 
 unsigned sectors(const WarpAddresses& access) {
-  std::array<std::uint64_t, 32> touched;
-  unsigned n = 0;
-  bool sorted = true;
-  for (std::uint32_t lanes = access.mask; lanes; lanes &= lanes - 1) {
-    const std::uint64_t sector = access.address[std::countr_zero(lanes)] / sector_bytes;
-    if (n > 0 && touched[n - 1] == sector) continue;
-    sorted = sorted && (n == 0 || touched[n - 1] < sector);
-    touched[n++] = sector;
-  }
-  if (sorted) return n;
-  std::sort(touched.begin(), touched.begin() + n);
-  return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + n) - touched.begin());
+  return different_units(access, sector_bytes);
 }
 
 unsigned ideal_sectors(const WarpAddresses& access) {
-  const auto bytes = static_cast<unsigned>(std::popcount(access.mask)) * access.bytes;
+  const unsigned bytes = different_units(access, access.bytes) * access.bytes;
   return (bytes + sector_bytes - 1) / sector_bytes;
 }
 
 unsigned wavefronts(const WarpAddresses& access) {
-  return sum_over_groups(access, [&](std::uint32_t group) { return passes_of(access, group); });
+  if (access.mask == 0) return 0;
+  if (is_one_broadcast(access)) return 1;
+  return sum_over_groups(access, [&](std::uint32_t low, std::uint32_t high) {
+    const unsigned apart = passes_of(access, low) + passes_of(access, high);
+    const bool together =
+        low && high && passes_of(access, low | high) == 1 && may_go_together(access, low | high);
+    return together ? 1 : apart;
+  });
 }
 
 unsigned ideal_wavefronts(const WarpAddresses& access) {
-  return sum_over_groups(access, [](std::uint32_t) { return 1u; });
+  if (access.mask == 0) return 0;
+  if (is_one_broadcast(access)) return 1;
+  return sum_over_groups(access, [&](std::uint32_t low, std::uint32_t high) {
+    const unsigned groups = (low != 0) + (high != 0);
+    return groups == 2 && may_go_together(access, low | high) ? 1 : groups;
+  });
 }
 
 }  // namespace flashbook::simt

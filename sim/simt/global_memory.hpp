@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "sim/simt/site.hpp"
 
@@ -13,9 +14,9 @@ namespace flashbook::simt {
 /// Remembers which blocks of a launch touched which bytes of global memory. Nothing orders blocks:
 /// if two access the same bytes, and not both by reading or both atomically, it is a race.
 ///
-/// Memory is remembered in granules of 16 bytes: for each use the last block, whether there were
-/// others, and the bytes. Several multiprocessors remember apart; merged, they tell about each
-/// other's.
+/// Memory is remembered in granules of 16 bytes: for each use the last block and its bytes. Where
+/// blocks share a granule, each byte is remembered with its block, or that there were several.
+/// Several multiprocessors remember apart; merged, they tell about each other's.
 class GlobalShadow {
  public:
   enum class Use : std::uint8_t { read, write, atomic };
@@ -43,18 +44,21 @@ class GlobalShadow {
     std::uint16_t bytes = 0;
   };
   struct Granule {
-    Mark of_use[3];
-    const Mark& operator[](Use use) const { return of_use[static_cast<unsigned>(use)]; }
-    Mark& operator[](Use use) { return of_use[static_cast<unsigned>(use)]; }
+    Mark last[3];  // of each use
+    // Marks of other blocks, or of several, for other bytes; seldom any.
+    std::unique_ptr<std::vector<Mark>[]> others;
   };
   struct Page {
     Granule granules[page_granules];
   };
 
   Page& page(std::uintptr_t number);
-  /// The first mark that conflicts with this use by this block, if there is one.
+  /// Calls f for each mark of a use; no two have a byte in common.
+  template <class F>
+  static void for_each_mark(const Granule& granule, Use use, F&& f);
+  /// A mark that conflicts with this use by this block, if there is one.
   static const Mark* conflict(const Granule& granule, Use use, const Mark& mark);
-  static void remember(Mark& known, const Mark& mark);
+  static void remember(Granule& granule, Use use, Mark mark);
   static std::string describe(const Mark& mark, const Mark& other);
 
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -81,51 +83,92 @@ void sort_findings(Report& report) {
             [&](const Finding& a, const Finding& b) { return key(a) < key(b); });
 }
 
+/// One launch, on several OS threads.
+class Launch {
+ public:
+  Launch(const LaunchShape& shape, const Options& options, const std::function<void()>& thread)
+      : shape_(shape), options_(options), thread_(thread), workers_(worker_count(shape, options)) {}
+
+  /// Runs all blocks. Rethrows the first exception.
+  Report run() {
+    std::vector<std::thread> others;
+    try {
+      for (std::size_t i = 1; i < workers_.size(); ++i)
+        others.emplace_back([this, i] { work(workers_[i]); });
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are do all the work.
+    }
+    work(workers_[0]);
+    for (std::thread& other : others) other.join();
+    if (thrown_) std::rethrow_exception(thrown_);
+    return collect();
+  }
+
+ private:
+  using Worker = std::unique_ptr<Cluster>;
+
+  void work(Worker& worker) {
+    try {
+      worker = pool().take();
+      worker->begin(shape_, options_);
+      run_blocks(*worker);
+    } catch (...) {  // may not leave an OS thread
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+      stopped_ = true;
+    }
+  }
+
+  void run_blocks(Cluster& worker) {
+    const auto next = [&] { return next_block_.fetch_add(shape_.cluster); };
+    for (std::uint64_t b = next(); b < shape_.grid.size() && !stopped_; b = next()) {
+      if (!worker.run(b, thread_)) stopped_ = true;
+      if (!options_.progress) continue;
+      const std::lock_guard lock(mutex_);
+      options_.progress(done_ += shape_.cluster, shape_.grid.size());
+    }
+  }
+
+  /// What all workers found, and what their shadows of global memory tell about each other's.
+  Report collect() {
+    Report report;
+    GlobalShadow& all = workers_[0]->block(0).global;
+    for (Worker& worker : workers_)
+      for (unsigned rank = 0; worker && rank < shape_.cluster; ++rank) {
+        Multiprocessor& block = worker->block(rank);
+        report.add(std::move(block.findings));
+        if (&block.global == &all) continue;
+        all.merge(block.global, [&](const GlobalShadow::Conflict& conflict) {
+          add_conflict(report, shape_, options_.seed, conflict);
+        });
+      }
+    for (Worker& worker : workers_)
+      if (worker) pool().give_back(std::move(worker));
+    sort_findings(report);
+    return report;
+  }
+
+  const LaunchShape& shape_;
+  const Options& options_;
+  const std::function<void()>& thread_;
+  std::vector<Worker> workers_;
+  std::atomic<std::uint64_t> next_block_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;  // of what follows
+  std::uint64_t done_ = 0;
+  std::exception_ptr thrown_;
+};
+
 }  // namespace
 
 Report launch(const LaunchShape& shape, const Options& options,
               const std::function<void()>& thread) {
-  Report report;
   if (std::string reason = refusal(shape); !reason.empty()) {
+    Report report;
     report.add({Category::invalid, std::move(reason), 0, 0, shape.kernel, {}, 0, 0, 0});
     return report;
   }
-
-  std::vector<std::unique_ptr<Cluster>> workers(worker_count(shape, options));
-  std::atomic<std::uint64_t> next_block = 0;
-  std::atomic<bool> stopped = false;
-  std::mutex progress_mutex;
-  std::uint64_t done = 0;
-  const auto work = [&](std::unique_ptr<Cluster>& worker) {
-    worker = pool().take();
-    worker->begin(shape, options);
-    const auto next = [&] { return next_block.fetch_add(shape.cluster); };
-    for (std::uint64_t b = next(); b < shape.grid.size() && !stopped; b = next()) {
-      if (!worker->run(b, thread)) stopped = true;
-      if (!options.progress) continue;
-      const std::lock_guard lock(progress_mutex);
-      options.progress(done += shape.cluster, shape.grid.size());
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < workers.size(); ++i)
-    others.emplace_back([&, i] { work(workers[i]); });
-  work(workers[0]);
-  for (std::thread& other : others) other.join();
-
-  GlobalShadow& all = workers[0]->block(0).global;
-  for (auto& worker : workers)
-    for (unsigned rank = 0; rank < shape.cluster; ++rank) {
-      Multiprocessor& block = worker->block(rank);
-      report.add(std::move(block.findings));
-      if (&block.global == &all) continue;
-      all.merge(block.global, [&](const GlobalShadow::Conflict& conflict) {
-        add_conflict(report, shape, options.seed, conflict);
-      });
-    }
-  for (auto& worker : workers) pool().give_back(std::move(worker));
-  sort_findings(report);
-  return report;
+  return Launch(shape, options, thread).run();
 }
 
 }  // namespace flashbook::simt

@@ -11,7 +11,7 @@ namespace flashbook::simt {
 /// threads; which runs where changes no result, unless blocks race.
 /// A shape that no GPU accepts is reported as `invalid`, and nothing runs. After a deadlock, a
 /// divergent collective or an invalid operand the launch ends early; everything else that is found
-/// lets the kernel run on.
+/// lets the kernel run on. What `thread` throws ends the launch, too, and is thrown here.
 Report launch(const LaunchShape& shape, const Options& options,
               const std::function<void()>& thread);
 

@@ -102,6 +102,10 @@ void Multiprocessor::finish(bool explain) {
   this_thread = nullptr;
 }
 
+void Multiprocessor::rethrow() {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
 void Multiprocessor::start_threads() {
   live_ = static_cast<unsigned>(threads.size());
   ready_warps_ = 0;
@@ -136,7 +140,12 @@ void Multiprocessor::start_threads() {
 
 void Multiprocessor::thread_main() {
   Fiber::entered(this_thread->fiber);
-  (*sm->body_)();
+  try {
+    (*sm->body_)();
+  } catch (...) {
+    sm->thrown_ = std::current_exception();
+  }
+  if (sm->thrown_) sm->abandon();
   sm->leave();
 }
 
@@ -154,6 +163,8 @@ void Multiprocessor::leave() {
   warp.live &= ~(1u << thread.lane);
   --live_;
   if (warp.live == 0) flush(warp);
+  // If the others of the warp are together now, one of them executes what they wait in.
+  if (warp.live != 0 && warp.arrived == warp.live) wake(warp, warp.live & -warp.live);
   barriers.thread_left();
   cluster_->thread_left();
   resume_next(thread.fiber);
@@ -225,7 +236,12 @@ void Multiprocessor::add_finding(Category category, SiteId site, SiteId other, s
 
 void Multiprocessor::stop(Category category, SiteId site, SiteId other, std::string what) {
   add_finding(category, site, other, std::move(what));
-  what = {};  // this stack is abandoned: nothing on it may own memory
+  what = {};  // nothing on this stack may own memory
+  abandon();
+}
+
+/// Ends the launch here and now. No stack of this block runs again, nor do its destructors.
+void Multiprocessor::abandon() {
   stopped_ = true;
   Fiber& from = this_thread->fiber;
   this_thread = nullptr;

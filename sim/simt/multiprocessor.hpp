@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -82,6 +83,8 @@ class Multiprocessor {
   void resume();
   /// After the block, or what there was of it. `explain`: reports who waits for what.
   void finish(bool explain);
+  /// Throws what the body has thrown, if it has.
+  void rethrow();
   bool can_run() const { return ready_warps_ != 0; }
   bool stopped() const { return stopped_; }
   /// What the threads that have left knew, where the detector needs it.
@@ -138,6 +141,7 @@ class Multiprocessor {
   };
   static void thread_main();
   [[noreturn]] void leave();
+  [[noreturn]] void abandon();
   void start_threads();
   void resume_next(Fiber& from);
   void resume_other_warp(Fiber& from);
@@ -164,6 +168,7 @@ class Multiprocessor {
   unsigned current_warp_ = 0, live_ = 0;
   std::uint64_t random_state_ = 0;
   bool stopped_ = false;
+  std::exception_ptr thrown_;
   struct Known {
     Category category;
     SiteId site, other;

@@ -56,9 +56,11 @@ void count_ldmatrix(LdmatrixArguments* const* lane, unsigned rows, Site site) {
 
 /// The instruction needs whole warps.
 void require_whole(const Warp& warp, const char* instruction) {
-  if (warp.lanes != ~0u)
-    sm->stop(Category::divergence, id_of(warp.site), 0,
-             std::string(instruction) + " in a warp of fewer than 32 threads");
+  if (warp.live == ~0u) return;
+  sm->stop(Category::divergence, id_of(warp.site), 0,
+           std::string(instruction) + (warp.lanes == ~0u
+                                           ? " in a warp of which lanes have left the kernel"
+                                           : " in a warp of fewer than 32 threads"));
 }
 
 // ---- mma

@@ -11,11 +11,6 @@
 /// Inputs and cotangents of a problem, from a recipe and a seed, and room for what comes out.
 namespace flashbook::conformance {
 
-/// Number `index` of stream `stream` of a seed: uniform in [0, 1), or close to N(0,1) (a sum of
-/// twelve uniforms, within ±6). The same on every machine: integers and exact sums only.
-double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
-double normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
-
 /// Inputs and cotangents as the recipe says. All that no visible pair needs is NaN: gaps between
 /// strides, slack, queries that see nothing and their dO, keys nobody sees, bias of hidden pairs.
 class Data {

@@ -55,5 +55,9 @@ struct Expectation {
 
 Expectation expect(const AttentionProblem& problem, const Inputs& inputs,
                    const Cotangents& cotangents, const Arithmetic& arithmetic);
+/// The same of what belongs to rows, O, LSE and dQ: for a few rows of many keys, whose dK and dV
+/// would take most of the time and memory.
+Expectation expect_rows(const AttentionProblem& problem, const Inputs& inputs,
+                        const Cotangents& cotangents, const Arithmetic& arithmetic);
 
 }  // namespace flashbook::conformance

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tests/conformance/large_columns.hpp"
+#include "tests/conformance/random_numbers.hpp"
 
 namespace flashbook::conformance {
 namespace {
@@ -157,7 +158,8 @@ void judge_rows(Collector& collector, const AttentionProblem& problem, const Dat
                 const Results& results, const Arithmetic& arithmetic, const Piece& rows,
                 Asked asked) {
   const RowBlock alone(problem, rows, data.inputs(), data.cotangents());
-  const Expectation expected = expect(alone.problem, alone.inputs, alone.cotangents, arithmetic);
+  const Expectation expected =
+      expect_rows(alone.problem, alone.inputs, alone.cotangents, arithmetic);
   const auto judged = [&](Output output) {
     return placed(
         judge(expected, output, shape(alone.problem, output), part_of(results[output], rows), {}),

@@ -63,9 +63,11 @@ HeadContribution reach_of_head(const AttentionProblem& problem, const Inputs& in
       visible && (in_row.replicate(1, m.n_k) || in_keys.transpose().replicate(m.n_q, 1));
   const Mask spread = whole_tiles(sees, tile);
 
+  // A row whose scores are all −∞ is 0, whatever its tile holds.
+  const Flags holds_something = any_row(forward<double>(head).S.array() != minus_infinity<double>);
   HeadContribution part;
-  part.O = as_numbers(rows_of_O, problem->d_v);
-  part.dQ = as_numbers(any_row(spread), problem->d);
+  part.O = as_numbers(rows_of_O && holds_something, problem->d_v);
+  part.dQ = as_numbers(any_row(spread) && holds_something, problem->d);
   part.dK = as_numbers(any_column(spread), problem->d);
   part.dV = as_numbers(any_column(spread), problem->d_v);
   part.dS = sees.cast<double>().matrix();

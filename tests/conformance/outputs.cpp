@@ -62,8 +62,8 @@ void add_head(Numbers& sum, const AttentionProblem& problem, const Member& m, In
   };
   add(Output::O, m.first_q, query_head, part.O);
   add(Output::dQ, m.first_q, query_head, part.dQ);
-  add(Output::dK, m.first_k, kv_head, part.dK);
-  add(Output::dV, m.first_k, kv_head, part.dV);
+  if (!sum[Output::dK].empty()) add(Output::dK, m.first_k, kv_head, part.dK);
+  if (!sum[Output::dV].empty()) add(Output::dV, m.first_k, kv_head, part.dV);
   double* lse = sum[Output::LSE].data() + (m.batch * p.heads_q + query_head) * p.n_q + m.first_q;
   for (Index i = 0; i < part.lse.size(); ++i) lse[i] += part.lse(i);
   if (p.has_sinks) sum[Output::dSinks][static_cast<std::size_t>(query_head)] += part.dsink;

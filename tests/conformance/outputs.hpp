@@ -47,7 +47,8 @@ using Numbers = PerOutput<std::vector<double>>;
 
 /// All zero.
 Numbers zeros(const AttentionProblem& problem);
-/// Adds a head's part: dK and dV to its kv head, dS to the bias elements it was broadcast from.
+/// Adds a head's part: dK and dV to its kv head, dS to the bias elements it was broadcast from. dK
+/// or dV that `sum` has no element of is left out.
 void add_head(Numbers& sum, const AttentionProblem& problem, const Member& member, Index query_head,
               const HeadContribution& part);
 

@@ -42,7 +42,17 @@ enum class BiasValues {
 };
 
 /// One element that is not a number, in the first head, two thirds down the tokens.
-enum class Planted { none, nan_q, nan_k, nan_v, nan_do, nan_bias, inf_k, inf_v };
+enum class Planted {
+  none,
+  nan_q,
+  nan_k,
+  nan_v,
+  nan_do,
+  nan_bias,
+  inf_k,
+  inf_v,
+  inf_k_nan_v,  ///< one in each, of one key: arithmetic hides it from some rows
+};
 
 struct Recipe {
   Values values = Values::normal;

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "cpu_reference/error.hpp"
+#include "cuda/api/device_memory.hpp"
 #include "cuda/api/implementations.hpp"
 #include "tests/conformance/data.hpp"
 #include "tests/conformance/suite.hpp"
@@ -93,6 +97,21 @@ TEST_CASE("the machines have the same kernels") {
     CHECK((a.forward == nullptr) == (b.forward == nullptr));
     CHECK((a.backward == nullptr) == (b.backward == nullptr));
   }
+}
+
+TEST_CASE("a launch that throws while it is timed leaves the device usable") {
+  if (!find_gpu().missing.empty()) {
+    MESSAGE("skipped: no GPU");
+    return;
+  }
+  const std::unique_ptr<Device> device = gpu_device();
+  int launches = 0;
+  const std::function<void()> throwing = [&] {
+    if (++launches == 3) throw std::runtime_error("no third launch");  // the graph's first
+  };
+  CHECK_THROWS_WITH(device->seconds({&throwing, 1}), "no third launch");
+  const DeviceMemory memory(*device, 256);
+  CHECK(memory.read("what was allocated since").size() == 256);
 }
 
 TEST_CASE("both machines compute the same, and what the GPU computes passes the suite") {

@@ -58,6 +58,9 @@ TEST_CASE("sectors of global memory") {
   CHECK(Strided(0, 8, 4).sectors() == 8);
   CHECK(Strided(0, 32, 4).sectors() == 32);
   CHECK(Strided(0, 0, 4).sectors() == 1);
+  CHECK(Strided(0, 0, 4).ideal_sectors() == 1);  // a broadcast moves its bytes once
+  CHECK(Strided(0, 0, 16).ideal_sectors() == 1);
+  CHECK(Strided(16, 4, 4).ideal_sectors() == 4);
   CHECK(Strided(0, 16, 16).sectors() == 16);
   CHECK(Strided(0, 2, 2).sectors() == 2);
   CHECK(Strided(0, 4, 4, 0xff).sectors() == 1);
@@ -82,8 +85,8 @@ TEST_CASE("wavefronts of shared memory") {
 }
 
 TEST_CASE("groups of lanes that ask for the same in pairs share a wavefront") {
-  const auto both = [](unsigned bytes, auto&& address_of) {
-    Strided warp(0, 0, bytes);
+  const auto both = [](unsigned bytes, auto&& address_of, std::uint32_t mask = ~0u) {
+    Strided warp(0, 0, bytes, mask);
     for (unsigned l = 0; l < 32; ++l) warp.address[l] = address_of(l);
     return std::pair(warp.wavefronts(), warp.ideal_wavefronts());
   };
@@ -101,9 +104,21 @@ TEST_CASE("groups of lanes that ask for the same in pairs share a wavefront") {
   CHECK(both(16, [](unsigned l) { return (l / 8 * 4 + l % 4) * 16; }) == Passes(4, 4));
   // Each half of a warp is on its own: the lower in pairs, the upper not.
   CHECK(both(16, [](unsigned l) { return l < 16 ? 0 : l * 16; }) == Passes(3, 3));
-  // Together they may conflict: pairs in one bank.
+  // Where that would be a bank conflict, each group is on its own: two rows, a word in each bank.
   CHECK(both(16, [](unsigned l) { return l / 2 * 128; }) == Passes(16, 2));
+  CHECK(both(8, [](unsigned l) { return l / 2 % 2 * 128 + l / 4 * 8; }) == Passes(4, 1));
+  CHECK(both(16, [](unsigned l) { return l / 2 % 2 * 128 + l / 4 * 16; }) == Passes(8, 2));
   // An inactive lane has no partner that asks for something else.
+  CHECK(both(
+            8, [](unsigned l) { return l / 2 * 8; }, ~1u) == Passes(1, 1));
+  // Of 16 bytes, though, lanes 1, 2 and 3 are compared as if they were 0, 1 and 2.
+  CHECK(both(
+            16, [](unsigned l) { return l / 2 * 16; }, ~1u) == Passes(3, 3));
+  // One place for 16 lanes is one pass, for 17 two.
+  CHECK(both(
+            16, [](unsigned) { return 0u; }, 0x55555555u) == Passes(1, 1));
+  CHECK(both(
+            16, [](unsigned) { return 0u; }, 0x55555557u) == Passes(2, 2));
   CHECK(Strided(0, 16, 16, 0x55555555).ideal_wavefronts() == 2);
   CHECK(Strided(0, 16, 16, 0x55555555).wavefronts() == 4);  // lanes 0 and 8 in one bank
   CHECK(Strided(0, 16, 16, 0x00110011).wavefronts() == 2);

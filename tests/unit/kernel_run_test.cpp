@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/api/device_memory.hpp"
 #include "cuda/isa/isa.cuh"
+#include "cuda/rules/refusal.hpp"
 
 namespace flashbook {
 namespace emulated {
@@ -88,6 +92,51 @@ TEST_CASE("a launch that does not start is said") {
   });
   CHECK(run.failed());
   CHECK(run.passes[0].error == "kernel x: too large");
+}
+
+TEST_CASE("memory is given back though its first copy throws") {
+  struct Failing : EmulatedDevice {
+    Failing() : EmulatedDevice(simt::Options{}) {}
+    void release(void* memory) noexcept override {
+      ++released;
+      EmulatedDevice::release(memory);
+    }
+    void copy_in(void*, const void*, std::size_t) override { throw std::runtime_error("lost"); }
+    int released = 0;
+  } device;
+  CHECK_THROWS_WITH(DeviceMemory(device, 16), "lost");
+  CHECK(device.released == 1);
+}
+
+TEST_CASE("a refusal names the field, its value and what is accepted") {
+  const auto refusal_of = [](const char* words) {
+    return emulated::one_pass_forward.refusal(conformance::parse_problem(words).problem.fields());
+  };
+  const std::pair<const char*, const char*> refusals[] = {
+      {"d=257", "d is 257: "},
+      {"dv=300", "d_v is 300: "},
+      {"cu_q=0,3,5 cu_k=0,2,4 nq=5 nk=4", "cu_seqlens are of 2 members: "},
+      {"window=4,inf", "window is 4, inf: "},
+      {"softcap=30", "softcap is 30: "},
+      {"bias=1,h,q,k hq=2 nq=3 nk=5", "bias is of shape [1, 2, 3, 5]: "},
+      {"alibi=h", "alibi is of shape [H_q]: "},
+      {"alibi=bh", "alibi is of shape [B, H_q]: "},
+      {"sinks hq=3", "sinks are 3 logits: "}};
+  for (const auto& [words, start] : refusals) {
+    CAPTURE(refusal_of(words));
+    CHECK(refusal_of(words).find(start) == 0);
+    CHECK(refusal_of(words).find("; ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a kernel whose tiles do not fit the device is refused before it is launched") {
+  const flashbook_problem problem = dense_problem(1, 1, 1, 8, 8, 192, 64);
+  CHECK(shared_memory_refusal(problem, 105088, 232448).empty());
+  const std::string refusal = shared_memory_refusal(problem, 105088, 101376);
+  CHECK(refusal.find("d is 192: ") == 0);
+  CHECK(refusal.find("105088 bytes") != std::string::npos);
+  CHECK(refusal.find("101376") != std::string::npos);
+  CHECK(emulated::three_kernel_backward.refusal(problem).empty());
 }
 
 TEST_CASE("copied back is what changed on the device, and nothing else") {

@@ -2,6 +2,7 @@
 #include "tests/conformance/large.hpp"
 
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include "sim/io/implementations.hpp"
 
@@ -45,6 +46,35 @@ void check_passes(const LargeRun& run) {
   for (const std::string& fault : right.faults) FAIL_CHECK(fault);
   CHECK(right.outputs.size() == 5);
   CHECK(right.sampled.find("16 keys") != std::string::npos);
+}
+
+TEST_CASE("data are the same on one thread and on several, where elements share memory too") {
+  const ProblemSpec spec =
+      parse_problem("nq=3000 nk=2500 hq=3 d=40 causal strides_k=0,8,0 dtype=fp16");
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const Data alone(spec, 5);
+  omp_set_num_threads(4);
+  for (int repetition = 0; repetition < 3; ++repetition)
+    CHECK(Data(spec, 5).differences(alone).empty());
+  omp_set_num_threads(threads);
+  CHECK(Data(spec, 6).differences(alone) == "Q, K, V, dO");
+}
+
+TEST_CASE("rows are judged alike with dK and dV and without") {
+  const ProblemSpec spec = parse_problem("nq=40 nk=300 hq=2 d=24 causal dtype=bf16");
+  const Data data(spec, 5);
+  const Arithmetic arithmetic = arithmetic_of(DType::bf16, io::Blocked("io.fa2").properties());
+  const Expectation all = expect(spec.problem, data.inputs(), data.cotangents(), arithmetic),
+                    rows = expect_rows(spec.problem, data.inputs(), data.cotangents(), arithmetic);
+  for (Output output : {Output::O, Output::LSE, Output::dQ}) {
+    CHECK(rows.exact[output] == all.exact[output]);
+    CHECK(rows.tolerance[output] == all.tolerance[output]);
+    CHECK(rows.rms_limit[output] == all.rms_limit[output]);
+  }
+  CHECK(all.rms_limit[Output::dQ]);
+  CHECK(rows.exact[Output::dK].empty());
+  CHECK(rows.directions.size() + 2 == all.directions.size());
 }
 
 TEST_CASE("a sample of rows and keys: right results pass") {

@@ -9,6 +9,7 @@
 
 #include "cpu_reference/standard.hpp"
 #include "tests/conformance/data.hpp"
+#include "tests/conformance/random_numbers.hpp"
 
 namespace {
 

@@ -99,19 +99,37 @@ TEST_CASE("run: a backward rung, both passes, every order of warps alike") {
   CHECK(both["passes"][0]["totals"] == once["passes"][0]["totals"]);  // of the first order
 }
 
+TEST_CASE("run: no query, no key, no sequence") {
+  for (const char* kernel : {"standard", "fa1", "one_pass", "tensor_core"})
+    for (const char* sizes : {"--n 0", "--nq 0", "--nk 0", "--batch 0"}) {
+      CAPTURE(kernel);
+      CAPTURE(sizes);
+      const Run run =
+          Scratch().flashbook(std::string("run ") + kernel + " --pass both --d 16 " + sizes);
+      CHECK(run.err.empty());
+      CHECK(run.status == 0);
+      CHECK(run.out.find("FAILED") == std::string::npos);
+      CHECK(run.out.find("nan") == std::string::npos);
+    }
+}
+
 TEST_CASE("run refuses what it cannot do, in one sentence") {
   const Scratch s;
   check_refused(s, "run two_pass", {"two_pass", "forward/one_pass", "backward/three_kernel"});
   check_refused(s, "run one_pass --pass sideways", {"--pass", "sideways", "backward"});
   check_refused(s, "run backward/three_kernel --pass forward", {"--pass", "backward ladder"});
   check_refused(s, "run one_pass --on tpu", {"tpu", "cpu", "gpu"});
-  check_refused(s, "run one_pass --n 0", {"--n is 0", "1 to"});
+  check_refused(s, "run one_pass --n -1", {"--n is -1", "0 to"});
+  check_refused(s, "run one_pass --heads 0", {"--heads is 0", "1 to"});
+  check_refused(s, "run /one_pass", {"/one_pass", "forward/one_pass"});
   check_refused(s, "run one_pass --d 257", {"--d is 257", "256"});
   check_refused(s, "run one_pass --heads 3 --kv-heads 2", {"H_q is 3"});
   check_refused(s, "run one_pass --dtype fp64", {"--dtype", "fp64", "bf16"});
   check_refused(s, "run one_pass --causal=left", {"--causal", "left", "top-left"});
   check_refused(s, "run tensor_core --dtype fp32", {"forward/tensor_core", "fp32", "bf16"});
   check_refused(s, "run one_pass --seeds 0", {"--seeds is 0"});
+  check_refused(s, "run one_pass --seed -1", {"--seed", "-1", "0 to 1000000000000000000;"});
+  check_refused(s, "run ''", {"argument 2, after 'run', is empty"});
 }
 
 TEST_CASE("without a GPU --on gpu says so, with status 2") {

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <cstdint>
 
 /// The verbs of the command line, one file each. add_X puts its verb on the app; the verb reports
 /// bad input as InputError (status 2) and a failed check as CLI::RuntimeError(1).
 namespace flashbook {
+
+/// The largest --seed, and count of problems: 10^18.
+inline constexpr std::uint64_t largest_seed = 1'000'000'000'000'000'000;
 
 void add_tour(CLI::App& app);
 void add_softmax(CLI::App& app);

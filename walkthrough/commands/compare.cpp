@@ -146,7 +146,8 @@ void add_compare(CLI::App& app) {
       ->check(CLI::Range(Index{1}, Index{1} << 24))
       ->capture_default_str();
   verb->add_flag("--backward", options->backward, "dQ, dK and dV too");
-  verb->add_option("--seed", options->seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
+  verb->add_option("--seed", options->seed, "of the data; default 1")
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   verb->add_flag("--json", options->as_json, "numbers of differing elements, for programs");
   verb->callback([options] { compare_command(*options); });
 }

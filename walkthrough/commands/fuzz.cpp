@@ -96,9 +96,9 @@ void add_fuzz(CLI::App& app) {
   verb->add_option("--seconds", options->seconds,
                    "how long; default 10, unless --problems is given");
   verb->add_option("--problems", options->problems, "how many, for a run that repeats exactly")
-      ->check(CLI::Range(0.0, 1e18));
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   verb->add_option("--seed", options->seed, "of the problems; default 1")
-      ->check(CLI::Range(0.0, 1e18));
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   verb->add_flag("--json", options->as_json, "one object, for programs");
   verb->callback([options] { fuzz_command(*options); });
 }

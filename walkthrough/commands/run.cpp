@@ -31,20 +31,20 @@ struct Options {
 };
 
 void check_sizes(const Options& o) {
-  const auto check = [](const char* flag, Index value, Index most) {
-    if (value < 1 || value > most)
-      throw InputError(std::string(flag) + " is " + std::to_string(value) + ": pass 1 to " +
-                       std::to_string(most));
+  const auto check = [](const char* flag, Index value, Index least, Index most) {
+    if (value < least || value > most)
+      throw InputError(std::string(flag) + " is " + std::to_string(value) + ": pass " +
+                       std::to_string(least) + " to " + std::to_string(most));
   };
-  check("--n", o.n, Index{1} << 20);
-  check("--nq", o.n_q.value_or(o.n), Index{1} << 20);
-  check("--nk", o.n_k.value_or(o.n), Index{1} << 20);
-  check("--d", o.d, 256);
-  check("--dv", o.d_v.value_or(o.d), 256);
-  check("--heads", o.heads, 1024);
-  check("--kv-heads", o.heads_kv.value_or(o.heads), 1024);
-  check("--batch", o.batch, 1024);
-  check("--seeds", o.run.warp_orders, 1000);
+  check("--n", o.n, 0, Index{1} << 20);
+  check("--nq", o.n_q.value_or(o.n), 0, Index{1} << 20);
+  check("--nk", o.n_k.value_or(o.n), 0, Index{1} << 20);
+  check("--d", o.d, 1, 256);
+  check("--dv", o.d_v.value_or(o.d), 1, 256);
+  check("--heads", o.heads, 1, 1024);
+  check("--kv-heads", o.heads_kv.value_or(o.heads), 1, 1024);
+  check("--batch", o.batch, 0, 1024);
+  check("--seeds", o.run.warp_orders, 1, 1000);
 }
 
 DType dtype_of(const std::string& text) {
@@ -209,7 +209,8 @@ void add_run(CLI::App& app) {
                  "hide keys right of the diagonal; --causal=top-left for the other one");
   verb->add_option("--dtype", o.dtype, "fp16, bf16 or fp32")->capture_default_str();
   verb->add_option("--scale", o.scale, "of Q·K; default 1/√d");
-  verb->add_option("--seed", o.run.seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
+  verb->add_option("--seed", o.run.seed, "of the data; default 1")
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   verb->add_option("--seeds", o.run.warp_orders, "orders of warps to emulate")
       ->capture_default_str();
   verb->add_flag("--once", o.run.once,

@@ -171,7 +171,8 @@ void add_verify(CLI::App& app) {
   verb->add_option("--problem", options->problem,
                    "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
       ->excludes(cases);
-  verb->add_option("--seed", options->seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
+  verb->add_option("--seed", options->seed, "of the data; default 1")
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   CLI::Option* json = verb->add_flag("--json", options->as_json, "a list of reports, for programs");
   verb->add_flag("--margins", options->as_margins,
                  "the largest fraction of each gate, as the tables of docs/margins.md")

@@ -10,7 +10,8 @@ void add_planted(Builder& builder) {
                          {"window", "window=4,2"},
                          {"top-left", "causal align=top-left"},
                          {"packed", "cu_q=0,30,61 cu_k=0,41,80 hq=2 hkv=1"}};
-  for (const char* plant : {"nan-q", "nan-k", "nan-v", "nan-do", "nan-bias", "inf-k", "inf-v"})
+  for (const char* plant :
+       {"nan-q", "nan-k", "nan-v", "nan-do", "nan-bias", "inf-k", "inf-v", "inf-k-nan-v"})
     for (const Named& mask : masks) {
       const std::string bias = std::string_view(plant) == "nan-bias" ? " bias=1,h,q,k" : "";
       builder.add("nan",
@@ -51,6 +52,8 @@ void add_empty_rows(Builder& builder) {
       {"members", "causal cu_q=0,76,110,256 cu_k=0,1,2,3 nq=256 nk=3"},
       {"slack", "cu_q=0,20 cu_k=0,30 nq=52 nk=62"},
       {"no-keys", "nq=9 nk=0"},
+      // Half of the rows have a score of −∞ for their only key, whose V is NaN.
+      {"by-arithmetic", "nq=70 nk=1 plant=inf-k-nan-v"},
   };
   for (const Named& row : rows) {
     builder.add("empty", {row.name, "d=16 hq=2 " + row.words}, gated);

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "tests/conformance/data.hpp"
+#include "cpu_reference/tensor_view.hpp"
+#include "tests/conformance/random_numbers.hpp"
 
 namespace flashbook::conformance {
 
