@@ -22,12 +22,12 @@ struct Pass {
 };
 
 struct ForwardPass : Pass<flashbook_forward_tensors> {
-  ForwardPass(const ForwardKernel& kernel);            // NOLINT(google-explicit-constructor)
-  ForwardPass(const flashbook_implementation& table);  // NOLINT(google-explicit-constructor)
+  ForwardPass(const ForwardKernel& kernel);
+  ForwardPass(const flashbook_implementation& table);
 };
 struct BackwardPass : Pass<flashbook_backward_tensors> {
-  BackwardPass(const BackwardKernel& kernel);           // NOLINT(google-explicit-constructor)
-  BackwardPass(const flashbook_implementation& table);  // NOLINT(google-explicit-constructor)
+  BackwardPass(const BackwardKernel& kernel);
+  BackwardPass(const flashbook_implementation& table);
 };
 
 /// The device's copies of what both passes read.

@@ -56,7 +56,7 @@ class CurrentGpu {
   CurrentGpu& operator=(const CurrentGpu&) = delete;
 
  private:
-  int before_ = 0;
+  [[maybe_unused]] int before_ = 0;  // unused in a build without nvcc
 };
 
 /// One device object for one caller's work. Throws InputError that says why there is no GPU.

@@ -20,7 +20,7 @@ enum flashbook_option {
   FLASHBOOK_TAKES_BIAS = 1 << 8,
   FLASHBOOK_TAKES_ALIBI = 1 << 9,
   FLASHBOOK_TAKES_SINKS = 1 << 10,
-  FLASHBOOK_TAKES_DLSE = 1 << 11,    /* backward: a gradient of the LSE */
+  FLASHBOOK_TAKES_DLSE = 1 << 11,    /* a gradient of the LSE: a forward pass is given none */
   FLASHBOOK_TAKES_GROUPED = 1 << 12, /* fewer key/value heads than query heads */
   FLASHBOOK_TAKES_D_V = 1 << 13,     /* d_v other than d */
   FLASHBOOK_TAKES_PACKED = 1 << 14,  /* cu_seqlens */

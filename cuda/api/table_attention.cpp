@@ -13,9 +13,7 @@ namespace {
 template <class Ask, class Run>
 Support support(const flashbook_implementation& table, Ask* ask, Run* run, const char* pass,
                 const AttentionProblem& problem) {
-  if (!run)
-    return Support::no(std::string("there is no ") + pass +
-                       " pass; use another implementation (see list)");
+  if (!run) return Support::no(std::string("there is no ") + pass + " pass");
   if (!ask) return Support::yes();
   std::array<char, FLASHBOOK_MESSAGE_SIZE> message{};
   const int status = ask(&table, &problem.fields(), message.data());
