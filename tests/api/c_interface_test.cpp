@@ -144,29 +144,40 @@ TEST_CASE("both passes from C: the oracle bit for bit, a kernel within the round
   }
 }
 
-TEST_CASE("callers at once have each their own scale, results and message") {
-  constexpr int callers = 4;
-  std::vector<float> alone[2] = {from_c("cuda.one_pass@cpu", small_problem(0.5)),
-                                 from_c("cuda.one_pass@cpu", small_problem(-2))};
+TEST_CASE("callers at once have each their own scale or cap, results and message") {
+  struct Caller {
+    const char* name;
+    double scale, softcap;
+  };
+  constexpr Caller callers[] = {{"cuda.one_pass@cpu", 0.5, 0},
+                                {"cuda.one_pass@cpu", -2, 0},
+                                {"oracle", 0.5, 0.25},
+                                {"oracle", 0.5, 2}};
+  constexpr std::size_t count = std::size(callers);
+  std::vector<float> alone[count], together[count];
+  Message messages[count] = {};
+  const auto problem_of = [&](std::size_t n) {
+    flashbook_problem p = small_problem(callers[n].scale);
+    p.softcap = callers[n].softcap;
+    return p;
+  };
+  for (std::size_t n = 0; n < count; ++n) alone[n] = from_c(callers[n].name, problem_of(n));
   CHECK(alone[0] != alone[1]);
-  std::vector<float> together[callers];
-  Message messages[callers] = {};
-  int statuses[callers] = {};
+  CHECK(alone[2] != alone[3]);
   std::vector<std::thread> threads;
-  for (int n = 0; n < callers; ++n)
+  for (std::size_t n = 0; n < count; ++n)
     threads.emplace_back([&, n] {
-      flashbook_problem p = small_problem(n % 2 == 0 ? 0.5 : -2);
+      flashbook_problem p = problem_of(n);
       together[n].assign(size_of_results(p), NAN);
-      run_from_c("cuda.one_pass@cpu", &p, together[n].data(), messages[n].data());
-      const flashbook_implementation* const kernel = flashbook_find("cuda.one_pass@cpu");
-      p = flashbook_dense_problem(1, 1, 1, 4, 4, 300 + n, 8);
-      statuses[n] = kernel->supports_forward(kernel, &p, messages[n].data());
+      run_from_c(callers[n].name, &p, together[n].data(), messages[n].data());
+      p.d = -static_cast<std::int64_t>(n);
+      const flashbook_implementation* const each = flashbook_find(callers[n].name);
+      each->supports_forward(each, &p, messages[n].data());
     });
   for (std::thread& each : threads) each.join();
-  for (int n = 0; n < callers; ++n) {
-    CHECK(together[n] == alone[n % 2]);
-    CHECK(statuses[n] == FLASHBOOK_REFUSED);
-    CHECK(contains(messages[n].data(), "d is " + std::to_string(300 + n)));
+  for (std::size_t n = 0; n < count; ++n) {
+    CHECK(together[n] == alone[n]);
+    CHECK(contains(messages[n].data(), "d is " + std::to_string(-static_cast<std::int64_t>(n))));
   }
 }
 

@@ -128,6 +128,8 @@ int forward(const Table*, const Problem* problem, const flashbook_forward_tensor
             char*) {
   const Problem& p = *problem;
   if (p.n_q > 1) misbehave(t->q, t->o);
+  if (p.n_q > 1 && fault("out_of_memory")) return FLASHBOOK_OUT_OF_MEMORY;
+  if (p.n_q > 1 && fault("silent")) return FLASHBOOK_FAILED;
   const flashbook_strides qs = strides_of(p, p.q, p.n_q, p.heads_q, p.d);
   const int64_t whole_tiles = p.n_q > 16 ? p.n_q / 16 * 16 : p.n_q;
   for_each_row(p, [&](int64_t b, int64_t h, int64_t i) {

@@ -133,6 +133,8 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       {"exits", "it ended the process, with status 7, in forward"},
       {"hangs", "forward did not return within 2 s"},
       {"throws", "no such head"},
+      {"out_of_memory", "it ran out of memory"},
+      {"silent", "it returned status 3 without a message"},
       {"writes_before", "memory next to O was written to"},
       {"writes_far_behind", "it crashed: Segmentation fault (signal 11), in forward"},
       {"writes_to_inputs", "Q was written to, which is only read"},

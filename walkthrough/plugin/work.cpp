@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
 
 #include "cpu_reference/error.hpp"
 #include "cpu_reference/standard.hpp"
@@ -42,13 +43,11 @@ class Watched : public Implementation {
   void forward(const AttentionProblem& problem, const Inputs& inputs,
                const Outputs& outputs) const override {
     if (!plugin_.has_forward) return Oracle().forward(problem, inputs, outputs);
-    const Call call(parent_, "forward");
-    inner().forward(problem, inputs, outputs);
+    run("forward", [&] { inner().forward(problem, inputs, outputs); });
   }
   void backward(const AttentionProblem& problem, const Inputs& inputs, const Outputs& saved,
                 const Cotangents& cotangents, const Gradients& gradients) const override {
-    const Call call(parent_, "backward");
-    inner().backward(problem, inputs, saved, cotangents, gradients);
+    run("backward", [&] { inner().backward(problem, inputs, saved, cotangents, gradients); });
   }
 
  private:
@@ -65,6 +64,17 @@ class Watched : public Implementation {
    private:
     const Channel& parent_;
   };
+
+  /// That memory ran out is the plug-in's failure, and not the suite's.
+  template <class Pass>
+  void run(const char* name, Pass&& pass) const {
+    const Call call(parent_, name);
+    try {
+      pass();
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error("it ran out of memory");
+    }
+  }
 
   const Implementation& inner() const { return *plugin_.implementation; }
 
