@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
-# PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, large, sanitize,
-# counters, wavefronts; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
+# PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, interface, large,
+# sanitize, counters, wavefronts; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
 shift || true
 stages=("${@:-suite}")
-(($#)) || stages=(suite large sanitize counters wavefronts)
+(($#)) || stages=(suite interface large sanitize counters wavefronts)
 failed=0
 jobs=$(mktemp)
 trap 'rm -f "$jobs"' EXIT
@@ -22,6 +22,16 @@ check() { # check COMMAND…: prints it, its end and how long it took
 }
 
 suite() { check "$program" verify --on gpu; }
+
+# Beside the program lie gpu_test and libplugin_cuda.so, of the same build: the C interface on any
+# stream, in a graph, on the tensors' device; and the CUDA template as a reader's plug-in.
+interface() {
+  local of_build
+  of_build=$(dirname "$program")/../tests
+  [[ -x $of_build/gpu_test ]] || of_build=$(dirname "$program")
+  check "$of_build/gpu_test"
+  check "$program" verify --plugin "$of_build/libplugin_cuda.so"
+}
 
 # Every rung at 4k, those that store no N × N matrix at 16k and beyond; sampled rows and keys.
 large() {
