@@ -9,4 +9,8 @@ std::string command_name() {
   return name == nullptr ? "flashbook" : name;
 }
 
+std::string as_typed(const std::string& command) {
+  return command_name() + command.substr(std::string("flashbook").size());
+}
+
 }  // namespace flashbook

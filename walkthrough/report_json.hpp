@@ -12,4 +12,7 @@ nlohmann::ordered_json as_json(const conformance::CaseReport& report);
 /// One of its outputs.
 nlohmann::ordered_json as_json(const conformance::OutputReport& report);
 
+/// What as_json wrote, but for what it does not write.
+conformance::CaseReport case_report(const nlohmann::json& written);
+
 }  // namespace flashbook

@@ -1,7 +1,6 @@
 #include "cuda/api/device_memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -23,18 +22,18 @@ std::vector<std::byte> bytes_at(const void* host, const Span& span, std::size_t 
 DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
     : device_(device),
       size_(bytes),
-      memory_(static_cast<std::byte*>(device.allocate(bytes + 2 * band))) {
-  const std::vector<std::byte> fresh(bytes + 2 * band, untouched);
+      band_behind_(2 * band - 1 - (bytes + band - 1) % band),
+      memory_(static_cast<std::byte*>(device.allocate(band + bytes + band_behind_))) {
+  const std::vector<std::byte> fresh(band + bytes + band_behind_, untouched);
   device_.copy_in(memory_, fresh.data(), fresh.size());
 }
 
 void DeviceMemory::check_bands(const std::string& what) const {
-  std::array<std::byte, band> bytes;
-  for (const std::byte* at : {memory_, data() + size_}) {
-    device_.copy_out(bytes.data(), at, band);
-    if (!std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == untouched; }))
-      throw std::runtime_error("memory next to " + what + " was written to");
-  }
+  std::vector<std::byte> bytes(band + band_behind_);
+  device_.copy_out(bytes.data(), memory_, band);
+  device_.copy_out(bytes.data() + band, data() + size_, band_behind_);
+  if (!std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == untouched; }))
+    throw std::runtime_error("memory next to " + what + " was written to");
 }
 
 std::vector<std::byte> DeviceMemory::read(const std::string& what) const {
@@ -47,20 +46,26 @@ std::vector<std::byte> DeviceMemory::read(const std::string& what) const {
 DeviceTensor::DeviceTensor(Device& device, std::string name, const void* host, const Span& span,
                            std::size_t element_bytes)
     : name_(std::move(name)),
-      is_null_(host == nullptr),
       first_(span.first),
       element_bytes_(element_bytes),
-      before_(bytes_at(host, span, element_bytes)),
-      memory_(device, before_.size()) {
-  device.copy_in(memory_.data(), before_.data(), before_.size());
+      before_(bytes_at(host, span, element_bytes)) {
+  if (!host) return;
+  memory_.emplace(device, before_.size());
+  device.copy_in(memory_->data(), before_.data(), before_.size());
 }
 
 void DeviceTensor::copy_back(void* host) const {
-  const std::vector<std::byte> now = memory_.read(name_);
+  if (!memory_) return;
+  const std::vector<std::byte> now = memory_->read(name_);
   std::byte* first = static_cast<std::byte*>(host) - before_first();
   for (std::size_t i = 0; i < now.size(); i += element_bytes_)
     if (std::memcmp(&now[i], &before_[i], element_bytes_) != 0)
       std::memcpy(first + i, &now[i], element_bytes_);
+}
+
+void DeviceTensor::check_unchanged() const {
+  if (memory_ && memory_->read(name_) != before_)
+    throw std::runtime_error(name_ + " was written to, which is only read");
 }
 
 }  // namespace flashbook

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ class DeviceMemory {
 
  private:
   Device& device_;
-  std::size_t size_;
+  std::size_t size_, band_behind_;  // which fills up the last 256 bytes
   std::byte* memory_;
 };
 
@@ -43,20 +44,21 @@ class DeviceTensor {
                std::size_t element_bytes);
 
   /// Element (0, 0, 0, 0) on the device, or null.
-  void* data() const { return is_null_ ? nullptr : memory_.data() + before_first(); }
+  void* data() const { return memory_ ? memory_->data() + before_first() : nullptr; }
   /// Copies to `host` the elements that have changed on the device. Others, such as those of a
   /// tensor that is interleaved with this one, are not written.
   void copy_back(void* host) const;
+  /// Throws std::runtime_error that names it if it was written to, or memory next to it.
+  void check_unchanged() const;
 
  private:
   std::size_t before_first() const { return static_cast<std::size_t>(-first_) * element_bytes_; }
 
   std::string name_;
-  bool is_null_;
   std::int64_t first_;
   std::size_t element_bytes_;
   std::vector<std::byte> before_;
-  DeviceMemory memory_;
+  std::optional<DeviceMemory> memory_;  // or none: there is no such tensor
 };
 
 }  // namespace flashbook

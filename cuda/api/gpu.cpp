@@ -20,6 +20,23 @@ std::string reason_of(cudaError_t error) {
   return cudaGetErrorString(error);
 }
 
+void require(cudaError_t error, const std::string& what) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();
+  throw InputError(what + ": " + reason_of(error));
+}
+
+/// The GPU whose memory holds the tensor.
+int gpu_of(const NamedPointer& tensor) {
+  cudaPointerAttributes found = {};
+  require(cudaPointerGetAttributes(&found, tensor.data),
+          std::string("asking where ") + tensor.name + " lies");
+  if (found.type != cudaMemoryTypeDevice && found.type != cudaMemoryTypeManaged)
+    throw InputError(std::string(tensor.name) +
+                     " is not in GPU memory: pass what cudaMalloc or cudaMallocManaged gave");
+  return found.device;
+}
+
 }  // namespace
 
 std::span<const KernelPair> gpu_pairs() {
@@ -52,6 +69,26 @@ Gpu find_gpu() {
                     found.name + ", is sm_" + std::to_string(found.capability) +
                     ": run on the emulator (--on cpu), or on a newer GPU";
   return found;
+}
+
+CurrentGpu::CurrentGpu(std::span<const NamedPointer> tensors) {
+  require(cudaGetDevice(&before_), "asking for the current GPU");
+  int gpu = -1;
+  for (const NamedPointer& tensor : tensors) {
+    if (!tensor.data) continue;
+    const int its = gpu_of(tensor);
+    if (gpu >= 0 && its != gpu)
+      throw InputError(std::string(tensor.name) + " lies on GPU " + std::to_string(its) +
+                       ", those before it on GPU " + std::to_string(gpu) +
+                       ": pass tensors of one GPU");
+    gpu = its;
+  }
+  if (gpu >= 0)
+    require(cudaSetDevice(gpu), "making GPU " + std::to_string(gpu) + " the current one");
+}
+
+CurrentGpu::~CurrentGpu() {
+  cudaSetDevice(before_);
 }
 
 std::unique_ptr<Device> gpu_device() {

@@ -1,34 +1,23 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "cpu_reference/implementation.hpp"
-#include "cuda/api/machine.hpp"
+#include "cuda/api/kernel_table.hpp"
+#include "cuda/api/table_attention.hpp"
 
 namespace flashbook {
 
-/// A pair of kernels on a machine: `cuda.one_pass@cpu`, `cuda.one_pass@gpu`. Every call makes a
-/// device object of its own, and throws what its launches report.
-class KernelAttention : public Implementation {
+/// A pair of kernels on a machine, through the C interface: `cuda.one_pass@cpu`,
+/// `cuda.one_pass@gpu`.
+class KernelAttention : public TableAttention {
  public:
-  using MakeDevice = std::function<std::unique_ptr<Device>()>;
-
   KernelAttention(const KernelPair& pair, Machine machine, MakeDevice make_device);
 
-  std::string name() const override;
-  Properties properties() const override;
-  Support supports_forward(const AttentionProblem& problem) const override;
-  Support supports_backward(const AttentionProblem& problem) const override;
-  void forward(const AttentionProblem&, const Inputs&, const Outputs&) const override;
-  void backward(const AttentionProblem&, const Inputs&, const Outputs& saved, const Cotangents&,
-                const Gradients&) const override;
-
  private:
-  KernelPair pair_;
-  Machine machine_;
-  MakeDevice make_device_;
+  KernelAttention(std::unique_ptr<const KernelTable> table, MakeDevice make_device);
+
+  std::unique_ptr<const KernelTable> table_;
 };
 
 /// All pairs on the emulator; the first thing that it finds is thrown.

@@ -39,6 +39,26 @@ struct Gpu {
 };
 Gpu find_gpu();
 
+/// A tensor of a caller, and its name for messages; null if there is none.
+struct NamedPointer {
+  const char* name;
+  const void* data;
+};
+
+/// While it lives, the CUDA runtime's current device is the one that the tensors lie on.
+class CurrentGpu {
+ public:
+  /// Throws InputError that names the first tensor that is not in GPU memory, or on another GPU
+  /// than those before it.
+  explicit CurrentGpu(std::span<const NamedPointer> tensors);
+  ~CurrentGpu();
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+ private:
+  [[maybe_unused]] int before_ = 0;  // unused in a build without nvcc
+};
+
 /// One device object for one caller's work. Throws InputError that says why there is no GPU.
 std::unique_ptr<Device> gpu_device();
 

@@ -15,6 +15,12 @@ Gpu find_gpu() {
       {}};
 }
 
+CurrentGpu::CurrentGpu(std::span<const NamedPointer>) {
+  throw InputError(find_gpu().missing);
+}
+
+CurrentGpu::~CurrentGpu() = default;
+
 std::unique_ptr<Device> gpu_device() {
   throw InputError(find_gpu().missing);
 }

@@ -16,8 +16,14 @@ bool has_nan(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
 }
 
-/// `text` as one word of a shell command.
-std::string quoted(const std::string& text) {
+}  // namespace
+
+std::string_view name(Status status) {
+  constexpr std::string_view names[] = {"passed", "failed", "skipped", "refused"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
   });
@@ -27,11 +33,9 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-}  // namespace
-
-std::string_view name(Status status) {
-  constexpr std::string_view names[] = {"passed", "failed", "skipped", "refused"};
-  return names[static_cast<std::size_t>(status)];
+std::string command_for(const std::string& chosen, const ProblemSpec& spec, std::uint64_t seed) {
+  return "flashbook verify " + chosen + " --problem \"" + format_problem(spec) + "\" --seed " +
+         std::to_string(seed);
 }
 
 void CaseReport::fail(std::string reason) {
@@ -76,8 +80,7 @@ struct Exercise::State {
 
 std::string Exercise::State::command(const std::string& implementation) const {
   if (is_given) return {};
-  return "flashbook verify --impl " + quoted(implementation) + " --problem \"" +
-         format_problem(spec) + "\" --seed " + std::to_string(seed);
+  return command_for("--impl " + shell_word(implementation), spec, seed);
 }
 
 /// Largest error of standard attention in the problem's dtype; 0 where it means nothing.

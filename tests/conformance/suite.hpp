@@ -45,6 +45,11 @@ struct CaseReport {
   void fail(std::string reason);
 };
 
+/// The command line that judges what `chosen` chooses ("--impl oracle") on a problem again.
+std::string command_for(const std::string& chosen, const ProblemSpec& spec, std::uint64_t seed);
+/// `text` as one word of a shell command.
+std::string shell_word(const std::string& text);
+
 /// A problem with its data. What the gates expect is computed when first asked for, and kept for
 /// the next implementation with the same arithmetic.
 class Exercise {

@@ -78,6 +78,7 @@ TEST_CASE("the JSON of a failing report tells NaN and Inf from a gate that does 
   CHECK(judged["worst"]["got"] == "-inf");
   CHECK(judged["worst"]["expected"] == 0.5);
   CHECK(judged["ratio_to_standard"].is_null());
+  CHECK(nlohmann::json(flashbook::as_json(flashbook::case_report(parsed))) == parsed);
 }
 
 TEST_CASE("verify: a problem too large for memory, or for arithmetic, is one sentence, status 2") {

@@ -8,6 +8,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "tests/conformance/fuzz/fuzz.hpp"
+#include "walkthrough/command_name.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/contestants.hpp"
 #include "walkthrough/progress.hpp"
@@ -71,8 +72,8 @@ void print_failure(const FuzzFailure& failure) {
   std::cout << failure.shrunk.implementation << " fails problem " << failure.number
             << ", here at its smallest\n";
   for (const std::string& reason : failure.shrunk.reasons) std::cout << "  " << reason << "\n";
-  std::cout << "  again: " << failure.shrunk.command << "\n"
-            << "  as it was found: " << failure.found.command << "\n";
+  std::cout << "  again: " << as_typed(failure.shrunk.command) << "\n"
+            << "  as it was found: " << as_typed(failure.found.command) << "\n";
 }
 
 void fuzz_command(const Options& options) {

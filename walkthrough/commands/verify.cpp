@@ -7,10 +7,12 @@
 
 #include "cpu_reference/error.hpp"
 #include "tests/conformance/suite.hpp"
+#include "walkthrough/command_name.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/margins.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/plugin/verify_plugin.hpp"
 #include "walkthrough/progress.hpp"
 #include "walkthrough/report_json.hpp"
 
@@ -21,8 +23,9 @@ using namespace conformance;
 constexpr std::size_t most_failures = 20;  // printed in full; --json has them all
 
 struct Options {
-  std::string implementation, on, cases = "*", problem;
+  std::string implementation, on, plugin, cases = "*", problem;
   std::uint64_t seed = 1;
+  double timeout = 30;
   bool as_json = false, as_margins = false;
 };
 
@@ -54,15 +57,22 @@ Implementations chosen_implementations(const Options& options) {
   return one;
 }
 
-void print_counts(const std::vector<CaseReport>& reports, const Implementations& all) {
+/// What was judged, and the names of those who were.
+struct Judged {
+  std::vector<std::string> names;
+  std::vector<CaseReport> reports;
+  std::string stopped;  ///< why some cases were not run; empty if all were
+};
+
+void print_counts(const std::vector<CaseReport>& reports, const std::vector<std::string>& names) {
   std::map<std::string, std::map<Status, int>> counts;
   for (const CaseReport& report : reports) ++counts[report.implementation][report.status];
   std::vector<std::vector<std::string>> rows = {
       {"cases", "passed", "failed", "skipped", "refused"}};
-  for (const auto& implementation : all) {
-    rows.push_back({implementation->name()});
+  for (const std::string& name : names) {
+    rows.push_back({name});
     for (Status status : {Status::passed, Status::failed, Status::skipped, Status::refused})
-      rows.back().push_back(std::to_string(counts[implementation->name()][status]));
+      rows.back().push_back(std::to_string(counts[name][status]));
   }
   std::cout << table(rows);
 }
@@ -73,15 +83,15 @@ MarginTables margins_of(const std::vector<CaseReport>& reports) {
   return used;
 }
 
-void print_margins(const std::vector<CaseReport>& reports, const Implementations& all) {
+void print_margins(const std::vector<CaseReport>& reports, const std::vector<std::string>& names) {
   const MarginTables used = margins_of(reports);
   std::vector<std::vector<std::string>> rows = {{"largest error"}};
   for (Output output : all_outputs) rows[0].emplace_back(name(output));
-  for (const auto& implementation : all)
+  for (const std::string& implementation : names)
     for (DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64}) {
-      const auto* gates = used.find(implementation->name(), dtype);
+      const auto* gates = used.find(implementation, dtype);
       if (!gates) continue;
-      rows.push_back({implementation->name() + " " + std::string(name(dtype))});
+      rows.push_back({implementation + " " + std::string(name(dtype))});
       for (const MarginTables::Gates& of_output : gates->each) {
         Largest of_any;
         for (const Largest& gate : of_output) of_any.add(gate.most);
@@ -101,20 +111,44 @@ void print_reasons(const std::vector<CaseReport>& reports, Status status, const 
     std::cout << report.implementation << " on " << report.case_name << "\n";
     for (const std::string& reason : report.reasons) std::cout << "  " << reason << "\n";
     if (status == Status::failed && !report.command.empty())
-      std::cout << "  again: " << report.command << "\n";
+      std::cout << "  again: " << as_typed(report.command) << "\n";
   }
   if (total > printed) std::cout << "… and " << total - printed << " more\n";
 }
 
-std::vector<CaseReport> run(const Implementations& all, const Options& options) {
+/// Each reason of a refusal, with the number of cases that it kept from being judged.
+void print_refusals(const std::vector<CaseReport>& reports) {
+  std::map<std::string, int> counts;
+  for (const CaseReport& report : reports)
+    for (const std::string& reason : report.reasons)
+      if (report.status != Status::failed && report.status != Status::skipped) ++counts[reason];
+  if (!counts.empty()) std::cout << "\nNot judged, and in how many cases:\n";
+  for (const auto& [reason, count] : counts) {
+    const std::string cases = std::to_string(count);
+    std::cout << std::string(cases.size() < 6 ? 6 - cases.size() : 0, ' ') << cases << "  "
+              << reason << "\n";
+  }
+}
+
+Judged run(const Options& options) {
   const std::vector<Case> cases = chosen_cases(options);
   const flashbook::Progress progress("verifying");
-  return verify_all(all, cases, options.seed,
-                    [&](std::size_t done, std::size_t total, const CaseReport& latest) {
-                      if (done % 16 == 0 || done == total)
-                        progress.show(std::to_string(done) + " of " + std::to_string(total) + ": " +
-                                      latest.case_name);
-                    });
+  const conformance::Progress show = [&](std::size_t done, std::size_t total,
+                                         const CaseReport& latest) {
+    if (done % 16 == 0 || done == total)
+      progress.show(std::to_string(done) + " of " + std::to_string(total) + ": " +
+                    latest.case_name);
+  };
+  if (!options.plugin.empty()) {
+    plugin::Verdict verdict =
+        plugin::verify_plugin({options.plugin, cases, options.seed}, options.timeout, show);
+    return {{verdict.name}, std::move(verdict.reports), verdict.stopped};
+  }
+  const Implementations all = chosen_implementations(options);
+  Judged judged;
+  for (const auto& implementation : all) judged.names.push_back(implementation->name());
+  judged.reports = verify_all(all, cases, options.seed, show);
+  return judged;
 }
 
 bool any(const std::vector<CaseReport>& reports, Status status) {
@@ -128,32 +162,39 @@ void print_json(const std::vector<CaseReport>& reports) {
   std::cout << list.dump(2) << "\n";
 }
 
-void print_margin_tables(const std::vector<CaseReport>& reports, const Implementations& all) {
-  std::vector<std::string> names;
-  for (const auto& implementation : all) names.push_back(implementation->name());
-  std::cout << margins_of(reports).markdown(names);
+/// A reader's kernel that refused everything was not shown to be right.
+bool was_nothing_judged(const std::vector<CaseReport>& reports) {
+  return !any(reports, Status::passed) && !any(reports, Status::failed);
 }
 
-void print_report(const std::vector<CaseReport>& reports, const Implementations& all) {
-  print_counts(reports, all);
-  print_margins(reports, all);
-  if (any(reports, Status::refused))
+void print_report(const Judged& judged, bool is_plugin) {
+  const std::vector<CaseReport>& reports = judged.reports;
+  print_counts(reports, judged.names);
+  print_margins(reports, judged.names);
+  if (is_plugin)
+    print_refusals(reports);
+  else if (any(reports, Status::refused))
     std::cout << "Refused: cases with a field the implementation does not take; 'list' says which."
                  "\n";
   print_reasons(reports, Status::skipped, "Skipped: standard attention cannot store them.");
   print_reasons(reports, Status::failed, "Failed.");
+  if (is_plugin && was_nothing_judged(reports))
+    std::cout << "\nNothing was judged: choose other cases, or let the kernel take more.\n";
+  if (!judged.stopped.empty()) std::cout << "\nStopped: " << judged.stopped << ".\n";
 }
 
 void verify_command(const Options& options) {
-  const Implementations all = chosen_implementations(options);
-  const std::vector<CaseReport> reports = run(all, options);
+  const bool is_plugin = !options.plugin.empty();
+  const Judged judged = run(options);
   if (options.as_json)
-    print_json(reports);
+    print_json(judged.reports);
   else if (options.as_margins)
-    print_margin_tables(reports, all);
+    std::cout << margins_of(judged.reports).markdown(judged.names);
   else
-    print_report(reports, all);
-  if (any(reports, Status::failed)) throw CLI::RuntimeError(1);
+    print_report(judged, is_plugin);
+  const bool is_vacuous = is_plugin && was_nothing_judged(judged.reports);
+  if (any(judged.reports, Status::failed) || !judged.stopped.empty() || is_vacuous)
+    throw CLI::RuntimeError(1);
 }
 
 }  // namespace
@@ -162,10 +203,20 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("verify", "check implementations against the oracle, gradients included");
-  verb->add_option("--impl", options->implementation,
-                   "only this one (see list); default: all in C++, or with --on all kernels");
-  verb->add_option("--on", options->on,
-                   "the CUDA kernels: on the emulator (cpu) or on the GPU (gpu)");
+  CLI::Option* implementation =
+      verb->add_option("--impl", options->implementation,
+                       "only this one (see list); default: all in C++, or with --on all kernels");
+  CLI::Option* on = verb->add_option("--on", options->on,
+                                     "the CUDA kernels: on the emulator (cpu) or on the GPU (gpu)");
+  CLI::Option* plugin =
+      verb->add_option("--plugin", options->plugin,
+                       "your own, from a shared library or a Python module: docs/your_kernel.md")
+          ->excludes(implementation)
+          ->excludes(on);
+  verb->add_option("--timeout", options->timeout,
+                   "seconds a call of the plug-in may take; default 30")
+      ->check(CLI::Range(0.001, 1e6))
+      ->needs(plugin);
   CLI::Option* cases = verb->add_option("--case", options->cases,
                                         "cases by name, * and ? allowed, such as 'pair/*sinks*'");
   verb->add_option("--problem", options->problem,

@@ -17,6 +17,10 @@ void add_magnitudes(Builder& builder) {
       // exp without a maximum is 0/0 where all scores are −1000; −1e4 serves as "minus infinity".
       {"all-minus-1e4", "nq=65 d=32 bias=1,1,1,1 biasdata=minus-1e4"},
       {"rows-below-minus-1e4", "nq=60 d=32 bias=1,1,1,k biasdata=minus-1e4 causal"},
+      // The same without a bias: half of the keys have logits far below −1e4, and some rows no
+      // other.
+      {"one-key-far-below", "nq=60 nk=1 d=32 scale=10000"},
+      {"few-keys-far-below", "nq=60 nk=3 d=32 scale=10000"},
       // e^LSE overflows.
       {"large-lse", "nq=60 d=32 data=logits-std-1e3 sinks dlse"},
       // scale·dS underflows in fp16.

@@ -1,0 +1,93 @@
+#include "cuda/api/table_attention.hpp"
+
+#include <array>
+#include <utility>
+
+#include "cpu_reference/error.hpp"
+#include "cuda/api/kernel_calls.hpp"
+
+namespace flashbook {
+namespace {
+
+/// `ask` is supports_forward or supports_backward, `run` the pass itself; either may be null.
+template <class Ask, class Run>
+Support support(const flashbook_implementation& table, Ask* ask, Run* run, const char* pass,
+                const AttentionProblem& problem) {
+  if (!run) return Support::no(std::string("there is no ") + pass + " pass");
+  if (!ask) return Support::yes();
+  std::array<char, FLASHBOOK_MESSAGE_SIZE> message{};
+  const int status = ask(&table, &problem.fields(), message.data());
+  message.back() = '\0';
+  if (status == FLASHBOOK_OK) return Support::yes();
+  return Support::no(message.front() != '\0' ? message.data() : "it does not say why");
+}
+
+template <class Call>
+void run(const Call& call, Device& device) {
+  call.launch();
+  device.finish();
+  call.copy_back();
+}
+
+}  // namespace
+
+void check_table(const flashbook_implementation& table) {
+  if (table.size != sizeof table || table.version != FLASHBOOK_INTERFACE_VERSION)
+    throw InputError("it has size " + std::to_string(table.size) + " and version " +
+                     std::to_string(table.version) + ", and this program size " +
+                     std::to_string(sizeof table) + ", version " +
+                     std::to_string(FLASHBOOK_INTERFACE_VERSION) +
+                     ": compile it with this version of cuda/api/flashbook.h");
+  if (!table.name || *table.name == '\0') throw InputError("it has no name: set name to one");
+  if (table.memory != FLASHBOOK_HOST && table.memory != FLASHBOOK_CUDA)
+    throw InputError("memory is " + std::to_string(table.memory) +
+                     ": pass FLASHBOOK_HOST or FLASHBOOK_CUDA");
+  if (!table.forward && !table.backward)
+    throw InputError("forward and backward are both null: set at least one of them");
+  const flashbook_properties& given = table.properties;
+  if (!(given.eps_exp >= 0 && given.eps_exp < 1 && given.eps_tanh >= 0 && given.eps_tanh < 1))
+    throw InputError(
+        "eps_exp or eps_tanh is no relative error: pass one from 0 to 1, or 0 for 2^-22");
+  if (given.nan_rows < 0 || given.nan_keys < 0 || (given.nan_rows > 0) != (given.nan_keys > 0))
+    throw InputError("nan_rows and nan_keys are no tile: pass two positive sizes, or 0 for both");
+}
+
+TableAttention::TableAttention(const flashbook_implementation& table, MakeDevice make_device)
+    : table_(table), make_device_(std::move(make_device)) {
+  check_table(table);
+}
+
+Properties TableAttention::properties() const {
+  const flashbook_properties& given = table_.properties;
+  Properties properties;
+  properties.materialised = given.materialised != 0;
+  if (given.eps_exp > 0) properties.eps_exp = given.eps_exp;
+  if (given.eps_tanh > 0) properties.eps_tanh = given.eps_tanh;
+  if (given.nan_rows > 0) properties.nan_spreads_within = TileShape{given.nan_rows, given.nan_keys};
+  properties.deterministic_dq = given.nondeterministic_dq == 0;
+  properties.deterministic_dkv = given.nondeterministic_dkv == 0;
+  return properties;
+}
+
+Support TableAttention::supports_forward(const AttentionProblem& problem) const {
+  return support(table_, table_.supports_forward, table_.forward, "forward", problem);
+}
+
+Support TableAttention::supports_backward(const AttentionProblem& problem) const {
+  return support(table_, table_.supports_backward, table_.backward, "backward", problem);
+}
+
+void TableAttention::forward(const AttentionProblem& problem, const Inputs& inputs,
+                             const Outputs& outputs) const {
+  const std::unique_ptr<Device> device = make_device_();
+  run(ForwardCall(table_, problem, inputs, outputs, *device), *device);
+}
+
+void TableAttention::backward(const AttentionProblem& problem, const Inputs& inputs,
+                              const Outputs& saved, const Cotangents& cotangents,
+                              const Gradients& gradients) const {
+  const std::unique_ptr<Device> device = make_device_();
+  run(BackwardCall(table_, problem, inputs, saved, cotangents, gradients, *device), *device);
+}
+
+}  // namespace flashbook

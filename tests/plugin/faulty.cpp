@@ -1,0 +1,228 @@
+// A plug-in for verify_plugin_test.cpp: attention in double, right in all it takes, unless the
+// environment's FAULT names a mistake.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "cuda/api/plugin.h"
+
+namespace {
+
+using Problem = flashbook_problem;
+using Table = flashbook_implementation;
+
+const char* const chosen_fault = std::getenv("FAULT");
+
+bool fault(std::string_view name) {
+  return chosen_fault && name == chosen_fault;
+}
+
+flashbook_strides strides_of(const Problem& p, const flashbook_strides& given, int64_t tokens,
+                             int64_t heads, int64_t channels) {
+  const flashbook_strides ignorant = {tokens * heads * channels, heads * channels, channels};
+  const bool is_ignorant = fault("strides_ignored") && p.heads_q > 1;
+  return is_ignorant ? ignorant : given;
+}
+
+double scale_of(const Problem& p) {
+  return fault("scale_ignored") ? 1 / std::sqrt(static_cast<double>(p.d)) : p.scale;
+}
+
+int64_t kv_head(const Problem& p, int64_t h) {
+  return fault("grouped_modulo") ? h % p.heads_kv : h * p.heads_kv / p.heads_q;
+}
+
+/// Whether row i sees key j.
+bool sees(const Problem& p, int64_t i, int64_t j) {
+  const bool from_the_end = p.alignment == FLASHBOOK_BOTTOM_RIGHT && !fault("top_left_always");
+  const int64_t distance = j - (from_the_end ? i + p.n_k - p.n_q : i);
+  const int64_t left = p.window_left - (fault("window_one_short") ? 1 : 0);
+  const bool in_left = p.window_left == FLASHBOOK_UNBOUNDED || -distance <= left;
+  const bool in_right = p.window_right == FLASHBOOK_UNBOUNDED || distance <= p.window_right;
+  return in_left && in_right && !(p.causal && distance > 0);
+}
+
+template <class T>
+T* row(T* data, const flashbook_strides& s, int64_t b, int64_t token, int64_t head) {
+  return data + b * s.batch + token * s.token + head * s.head;
+}
+
+double dot(const float* a, const float* b, int64_t n) {
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c) sum += static_cast<double>(a[c]) * static_cast<double>(b[c]);
+  return sum;
+}
+
+/// What a row of scores comes to.
+struct Softmax {
+  std::vector<double> P, slope;  // weights, and the soft-cap's derivative
+  double lse;
+};
+
+/// `k` is the first key of row i's head.
+Softmax softmax(const Problem& p, const float* q, const float* k, const flashbook_strides& ks,
+                int64_t i) {
+  const double cap = fault("softcap_ignored") ? 0 : p.softcap, scale = scale_of(p);
+  const auto keys = static_cast<std::size_t>(p.n_k);
+  Softmax out = {std::vector<double>(keys, 0), std::vector<double>(keys, 1), 0};
+  std::vector<double> s(keys, -INFINITY);
+  double m = fault("finite_sentinel") ? -1e4 : -INFINITY, l = 0;
+  for (std::size_t j = 0; j < keys; ++j) {
+    const auto key = static_cast<int64_t>(j);
+    if (!sees(p, i, key)) continue;
+    s[j] = scale * dot(q, k + key * ks.token, p.d);
+    const double t = cap > 0 ? std::tanh(s[j] / cap) : 0;
+    if (cap > 0) s[j] = cap * t, out.slope[j] = 1 - t * t;
+    m = s[j] <= m ? m : s[j];
+  }
+  for (std::size_t j = 0; j < keys; ++j) {
+    if (s[j] == -INFINITY) continue;
+    l += out.P[j] = std::exp(s[j] - m);
+  }
+  const bool is_empty = l == 0 && !fault("nan_in_empty_rows");
+  for (double& x : out.P) x = is_empty ? 0 : x / l;
+  out.lse = m == -INFINITY ? m : m + std::log(l);
+  return out;
+}
+
+/// Calls f(b, h, i) for every row.
+template <class F>
+void for_each_row(const Problem& p, F&& f) {
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t h = 0; h < p.heads_q; ++h)
+      for (int64_t i = 0; i < p.n_q; ++i) f(b, h, i);
+}
+
+/// What no number shows.
+void misbehave(const void* read, void* written) {
+  volatile auto* const inputs = static_cast<float*>(const_cast<void*>(read));
+  volatile auto* const outputs = static_cast<float*>(written);
+  if (fault("crashes")) std::raise(SIGSEGV);
+  if (fault("aborts")) std::abort();
+  if (fault("exits")) std::exit(7);
+  if (fault("hangs"))
+    for (;;) ::pause();
+  if (fault("throws")) throw std::runtime_error("no such head");
+  if (fault("writes_before")) outputs[-1] = 1;
+  if (fault("writes_far_behind")) outputs[1 << 20] = 1;
+  if (fault("writes_to_inputs")) inputs[0] = inputs[0] + 1;
+}
+
+int supports(const Table*, const Problem* p, char* message) {
+  return flashbook_takes(p,
+                         FLASHBOOK_TAKES_FP32 | FLASHBOOK_TAKES_CAUSAL | FLASHBOOK_TAKES_TOP_LEFT |
+                             FLASHBOOK_TAKES_WINDOW | FLASHBOOK_TAKES_SOFTCAP |
+                             FLASHBOOK_TAKES_GROUPED | FLASHBOOK_TAKES_D_V | FLASHBOOK_TAKES_SCALE |
+                             FLASHBOOK_TAKES_STRIDES,
+                         message);
+}
+
+int forward(const Table*, const Problem* problem, const flashbook_forward_tensors* t, void*, void*,
+            char*) {
+  const Problem& p = *problem;
+  if (p.n_q > 1) misbehave(t->q, t->o);
+  const flashbook_strides qs = strides_of(p, p.q, p.n_q, p.heads_q, p.d);
+  const int64_t whole_tiles = p.n_q > 16 ? p.n_q / 16 * 16 : p.n_q;
+  for_each_row(p, [&](int64_t b, int64_t h, int64_t i) {
+    if (fault("tail_unwritten") && i >= whole_tiles) return;
+    const int64_t g = kv_head(p, h);
+    const float* v = row(static_cast<const float*>(t->v), p.v, b, 0, g);
+    const Softmax of = softmax(p, row(static_cast<const float*>(t->q), qs, b, i, h),
+                               row(static_cast<const float*>(t->k), p.k, b, 0, g), p.k, i);
+    float* o = row(static_cast<float*>(t->o), p.o, b, i, h);
+    for (int64_t c = 0; c < p.d_v; ++c) {
+      double sum = fault("nan_in_empty_rows") && p.n_k > 0 ? of.P[0] * 0 : 0;
+      for (std::size_t j = 0; j < of.P.size(); ++j)
+        if (sees(p, i, static_cast<int64_t>(j)))
+          sum += of.P[j] * static_cast<double>(v[static_cast<int64_t>(j) * p.v.token + c]);
+      o[c] = static_cast<float>(sum);
+    }
+    static_cast<float*>(t->lse)[(b * p.heads_q + h) * p.n_q + i] =
+        static_cast<float>(fault("lse_in_base_2") ? of.lse / std::log(2.0) : of.lse);
+  });
+  return FLASHBOOK_OK;
+}
+
+/// Gradients of all tensors, in double; [B, N, H, channels], contiguous.
+struct Sums {
+  explicit Sums(int64_t size) : x(static_cast<std::size_t>(size), 0) {}
+  std::vector<double> x;
+
+  void write(float* data, const flashbook_strides& s, int64_t batch, int64_t tokens, int64_t heads,
+             int64_t channels) const {
+    const double* from = x.data();
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t n = 0; n < tokens; ++n)
+        for (int64_t h = 0; h < heads; ++h)
+          for (int64_t c = 0; c < channels; ++c)
+            row(data, s, b, n, h)[c] = static_cast<float>(*from++);
+  }
+};
+
+int backward(const Table*, const Problem* problem, const flashbook_backward_tensors* t, void*,
+             void*, char*) {
+  const Problem& p = *problem;
+  const double scale = scale_of(p);
+  Sums dQ(p.batch * p.n_q * p.heads_q * p.d), dK(p.batch * p.n_k * p.heads_kv * p.d),
+      dV(p.batch * p.n_k * p.heads_kv * p.d_v);
+  for_each_row(p, [&](int64_t b, int64_t h, int64_t i) {
+    const int64_t g = kv_head(p, h);
+    const float* q = row(static_cast<const float*>(t->q), p.q, b, i, h);
+    const float* k = row(static_cast<const float*>(t->k), p.k, b, 0, g);
+    const float* v = row(static_cast<const float*>(t->v), p.v, b, 0, g);
+    const float* dO = row(static_cast<const float*>(t->grad_o), p.grad_o, b, i, h);
+    const Softmax of = softmax(p, q, k, p.k, i);
+    std::vector<double> dP(of.P.size(), 0);
+    double D = 0;
+    for (std::size_t j = 0; j < dP.size(); ++j)
+      if (of.P[j] != 0)
+        D += of.P[j] * (dP[j] = dot(dO, v + static_cast<int64_t>(j) * p.v.token, p.d_v));
+    for (std::size_t j = 0; j < dP.size(); ++j) {
+      const auto key = static_cast<int64_t>(j);
+      if (!sees(p, i, key)) continue;
+      const double dX = of.P[j] == 0 ? 0 : of.P[j] * (dP[j] - D) * of.slope[j] * scale;
+      double* dq = &dQ.x[static_cast<std::size_t>(((b * p.n_q + i) * p.heads_q + h) * p.d)];
+      double* dk = &dK.x[static_cast<std::size_t>(((b * p.n_k + key) * p.heads_kv + g) * p.d)];
+      double* dv = &dV.x[static_cast<std::size_t>(((b * p.n_k + key) * p.heads_kv + g) * p.d_v)];
+      for (int64_t c = 0; c < p.d; ++c) {
+        dq[c] += dX * static_cast<double>(k[key * p.k.token + c]);
+        dk[c] += (fault("dk_without_scale") ? dX / scale : dX) * static_cast<double>(q[c]);
+      }
+      for (int64_t c = 0; c < p.d_v; ++c) dv[c] += of.P[j] * static_cast<double>(dO[c]);
+    }
+  });
+  if (fault("crashes_in_backward")) std::raise(SIGFPE);
+  dQ.write(static_cast<float*>(t->grad_q), p.grad_q, p.batch, p.n_q, p.heads_q, p.d);
+  dK.write(static_cast<float*>(t->grad_k), p.grad_k, p.batch, p.n_k, p.heads_kv, p.d);
+  dV.write(static_cast<float*>(t->grad_v), p.grad_v, p.batch, p.n_k, p.heads_kv, p.d_v);
+  return FLASHBOOK_OK;
+}
+
+Table table() {
+  Table mine = {};
+  mine.size = sizeof mine;
+  mine.version = FLASHBOOK_INTERFACE_VERSION + (fault("other_version") ? 1 : 0);
+  mine.name = fault("no_name") ? nullptr : fault("named_as_ours") ? "standard" : "faulty";
+  mine.memory = fault("on_gpu") ? FLASHBOOK_CUDA : FLASHBOOK_HOST;
+  mine.supports_forward = supports;
+  mine.supports_backward = supports;
+  mine.forward = fault("no_passes") || fault("no_forward") ? nullptr : forward;
+  mine.backward = fault("no_passes") || fault("no_backward") ? nullptr : backward;
+  return mine;
+}
+
+}  // namespace
+
+extern "C" const flashbook_implementation* flashbook_plugin() {
+  if (fault("exits_at_once")) std::exit(3);
+  if (fault("no_table")) return nullptr;
+  static const Table mine = table();
+  return &mine;
+}

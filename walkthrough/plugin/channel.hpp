@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace flashbook::plugin {
+
+/// One end of a socket between two processes, over which messages go, each a line of JSON.
+class Channel {
+ public:
+  explicit Channel(int socket) : socket_(socket) {}
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  int socket() const { return socket_; }
+  /// Lost if the other process has ended.
+  void send(const nlohmann::ordered_json& message) const;
+  /// Waits for one; none if the other process has ended.
+  std::optional<nlohmann::json> receive();
+  /// Whether one is here already.
+  bool has_message() const { return unread_.find('\n') != std::string::npos; }
+  /// Reads what has come. False if the other process has ended.
+  bool fill();
+
+ private:
+  int socket_;
+  std::string unread_;
+};
+
+}  // namespace flashbook::plugin

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cpu_reference/implementation.hpp"
+
+namespace flashbook::plugin {
+
+/// A reader's implementation in this process.
+struct Loaded {
+  std::unique_ptr<Implementation> implementation;
+  bool has_forward;
+  bool on_gpu;  ///< its tensors lie in GPU memory
+};
+
+/// Throws InputError if `path` names no file.
+void check_file(const std::string& path);
+
+/// Loads a shared library that exports flashbook_plugin (cuda/api/flashbook.h), or a Python module
+/// (run_python.py), which then runs in a process of its own. Throws InputError that names the file
+/// and what is wrong with it.
+Loaded load(const std::string& path);
+
+}  // namespace flashbook::plugin

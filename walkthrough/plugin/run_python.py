@@ -1,0 +1,137 @@
+"""Runs a Python module's attention for `flashbook verify --plugin MODULE.py`.
+
+The module defines forward(p, q, k, v) -> O, LSE or backward(p, q, k, v, o, lse, grad_o) -> dQ, dK, dV
+(then dBias, dSinks where the problem has them), or both, on numpy arrays; and `takes`, a set of the
+options that it takes, by the names `flashbook verify` refuses them with. `p` has the problem's numbers
+and the tensors that only some problems have. In bf16 problems arrays are fp32 and hold bf16 values;
+what comes back is rounded. docs/your_kernel.md says more.
+
+Speaks with its parent through stdin and stdout: a line of JSON, then the bytes of the tensors it lists.
+"""
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+import traceback
+import types
+
+try:
+    import numpy as np
+except ImportError:
+    print(json.dumps({"error": f"{sys.executable} has no numpy: install it (apt-get install python3-numpy, "
+                               "pip install numpy), or put a python3 that has it first in PATH"}))
+    sys.exit()
+
+TYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "int64": np.int64}
+
+
+def from_bytes(data, dtype, shape):
+    if dtype == "bf16":  # the upper half of an fp32 number
+        bits = np.frombuffer(data, np.uint16).astype(np.uint32) << 16
+        return bits.view(np.float32).reshape(shape)
+    return np.frombuffer(data, TYPES[dtype]).reshape(shape)
+
+
+def to_bytes(array, dtype):
+    if dtype != "bf16":
+        return np.ascontiguousarray(array, TYPES[dtype]).tobytes()
+    numbers = np.ascontiguousarray(array, np.float32)
+    bits = numbers.view(np.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16  # to nearest, ties to even
+    return np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16).tobytes()
+
+
+def size_of(dtype):
+    return 2 if dtype == "bf16" else np.dtype(TYPES[dtype]).itemsize
+
+
+def without_ones(name, array):
+    """The LSE is [B, H, N], slopes [H] or [B, H], sinks and offsets have one axis; the rest has four."""
+    if name in ("lse", "grad_lse"):
+        return array[0]
+    if name == "alibi":
+        return array[0, 0]
+    return array.reshape(-1) if name in ("sinks", "cu_seqlens_q", "cu_seqlens_k") else array
+
+
+def arguments(header, tensors):
+    problem = types.SimpleNamespace(**header["problem"])
+    for name in ("bias", "alibi", "sinks", "cu_seqlens_q", "cu_seqlens_k", "grad_lse"):
+        setattr(problem, name, tensors.get(name))
+    names = ["q", "k", "v"] + (["o", "lse", "grad_o"] if header["pass"] == "backward" else [])
+    return [problem] + [tensors[name] for name in names]
+
+
+def compute(module, header, tensors):
+    """The bytes of the outputs that are wanted."""
+    wanted = header["wanted"]
+    results = getattr(module, header["pass"])(*arguments(header, tensors))
+    if not isinstance(results, (tuple, list)) or len(results) != len(wanted):
+        names = ", ".join(each["name"] for each in wanted)
+        raise ValueError(f"{header['pass']} must return {len(wanted)} arrays: {names}")
+    answer = b""
+    for each, result in zip(wanted, results):
+        shape = tuple(each["shape"][1:] if each["name"] == "LSE" else each["shape"])
+        if each["name"] == "dSinks":
+            shape = shape[-1:]
+        if np.shape(result) != shape:
+            raise ValueError(f"{each['name']} has shape {np.shape(result)} and must have {shape}")
+        answer += to_bytes(result, each["dtype"])
+    return answer
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("plugin", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "forward") and not hasattr(module, "backward"):
+        raise AttributeError("it defines neither forward nor backward")
+    if not hasattr(module, "takes"):
+        raise AttributeError('it has no `takes`: a set such as {"fp32", "causal"}')
+    return module
+
+
+def greeting(module, path):
+    return {"name": os.path.splitext(os.path.basename(path))[0], "takes": sorted(module.takes),
+            "forward": hasattr(module, "forward"), "backward": hasattr(module, "backward"),
+            "properties": getattr(module, "properties", {})}
+
+
+def last_line(error):
+    return traceback.format_exception_only(type(error), error)[-1].strip()
+
+
+def main(path):
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: no orphan that runs for ever
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the module prints must not come between
+
+    def answer(header, data=b""):
+        sink.write(json.dumps(header).encode() + b"\n" + data)
+        sink.flush()
+
+    try:
+        module = load(path)
+        hello = greeting(module, path)
+    except Exception as error:
+        return answer({"error": last_line(error)})
+    answer(hello)
+    for line in source:
+        header = json.loads(line)
+        tensors = {}
+        for each in header["sent"]:
+            data = source.read(int(np.prod(each["shape"])) * size_of(each["dtype"]))
+            tensors[each["name"]] = without_ones(
+                each["name"], from_bytes(data, each["dtype"], each["shape"]))
+        try:
+            with np.errstate(all="ignore"):
+                data = compute(module, header, tensors)
+        except Exception as error:
+            traceback.print_exc()
+            answer({"error": last_line(error)})
+        else:
+            answer({}, data)
+
+
+main(sys.argv[1])

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tests/conformance/cases.hpp"
+
+namespace flashbook::plugin {
+
+/// A plug-in, and what it is judged by.
+struct Task {
+  std::string path;
+  std::span<const conformance::Case> cases;
+  std::uint64_t seed;
+};
+
+/// What a process does that is started to run somebody else's code: loads the plug-in, then judges
+/// each case whose number comes over the socket, until no more can come. It never returns. It says,
+/// each a line of JSON with one key:
+///   loaded      {name, has_forward, on_gpu}, once;
+///   refused     why the plug-in cannot be loaded, and ends;
+///   calling     "forward" or "backward": the plug-in's code runs from now on …
+///   returned    … until now;
+///   report      of the case (walkthrough/report_json.hpp);
+///   no_memory   the case was too large, and ends.
+[[noreturn]] void work(int socket, const Task& task);
+
+}  // namespace flashbook::plugin
