@@ -74,15 +74,11 @@ void check_taken(const Kernel* kernel, const char* pass, const AttentionProblem&
                      " does not take this problem: " + refusal);
 }
 
-std::unique_ptr<Device> make_device(Machine machine, const simt::Options& options) {
-  if (machine == Machine::gpu) return gpu_device();
-  return std::make_unique<EmulatedDevice>(options);
-}
-
 /// Launches one pass on a machine and says what came of it.
 class Runner {
  public:
-  Runner(const KernelRunOptions& options, std::size_t bytes) : options_(options), bytes_(bytes) {}
+  Runner(const KernelRunOptions& options, const AttentionProblem& problem)
+      : options_(options), problem_(problem) {}
 
   /// `make(device)` prepares a call; the last one's results are copied back.
   template <class Make>
@@ -130,8 +126,7 @@ class Runner {
   template <class Make>
   void on_gpu(PassRun& out, const Make& make) const {
     const std::unique_ptr<Device> device = gpu_device();
-    const std::size_t copies =
-        options_.once ? 1 : std::clamp<std::size_t>(cache_bytes / (bytes_ + 1) + 1, 2, 32);
+    const std::size_t copies = options_.once ? 1 : calls_past_the_cache(problem_);
     std::vector<decltype(make(*device))> calls;
     std::vector<std::function<void()>> launches;
     for (std::size_t i = 0; i < copies; ++i) calls.push_back(make(*device));
@@ -145,14 +140,8 @@ class Runner {
   }
 
   const KernelRunOptions& options_;
-  std::size_t bytes_;  // of a call's tensors
+  const AttentionProblem& problem_;
 };
-
-std::size_t bytes_of_tensors(const AttentionProblem& problem) {
-  const flashbook_problem& p = problem.fields();
-  const auto elements = p.batch * (p.heads_q * p.n_q + p.heads_kv * p.n_k) * (p.d + p.d_v);
-  return static_cast<std::size_t>(elements * bytes_of(problem.dtype()));
-}
 
 /// As if only the forward pass were asked for, on a GPU without timing and on the emulator without
 /// checks: it is there for its O and LSE.
@@ -165,6 +154,18 @@ void compute_saved(const Rungs& rungs, Machine machine, const AttentionProblem& 
 }
 
 }  // namespace
+
+std::unique_ptr<Device> make_device(Machine machine, const simt::Options& options) {
+  if (machine == Machine::gpu) return gpu_device();
+  return std::make_unique<EmulatedDevice>(options);
+}
+
+std::size_t calls_past_the_cache(const AttentionProblem& problem) {
+  const flashbook_problem& p = problem.fields();
+  const auto elements = p.batch * (p.heads_q * p.n_q + p.heads_kv * p.n_k) * (p.d + p.d_v);
+  const auto bytes = static_cast<std::size_t>(elements * bytes_of(problem.dtype()));
+  return std::clamp<std::size_t>(cache_bytes / (bytes + 1) + 1, 2, 32);
+}
 
 Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine machine,
                  const AttentionProblem& problem) {
@@ -196,7 +197,7 @@ KernelRun run_kernel(const Rungs& rungs, const conformance::ProblemSpec& spec,
   const AttentionProblem& problem = spec.problem;
   const Data data(spec, options.seed);
   Results results(problem);
-  const Runner runner(options, bytes_of_tensors(problem));
+  const Runner runner(options, problem);
   KernelRun run;
   if (rungs.forward)
     run.passes.push_back(runner.run("forward", rungs.pair.forward->name, [&](Device& device) {

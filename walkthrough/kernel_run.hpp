@@ -1,6 +1,7 @@
 // One kernel on one problem: its errors, its time and, on the emulator, what each line did.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@
 #include "tests/conformance/suite.hpp"
 
 namespace flashbook {
+
+/// A device object for one caller; the options are the emulator's.
+std::unique_ptr<Device> make_device(Machine machine, const simt::Options& options);
+
+/// How many calls, each with tensors of its own, to run by turns so that none finds its tensors in
+/// the L2 cache of a GPU.
+std::size_t calls_past_the_cache(const AttentionProblem& problem);
 
 /// The kernels of a run. The forward one always runs, because the backward one reads its O and LSE.
 struct Rungs {

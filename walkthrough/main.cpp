@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   flashbook::add_fuzz(app);
   flashbook::add_run(app);
   flashbook::add_demo(app);
+  flashbook::add_timing(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return checked(0);

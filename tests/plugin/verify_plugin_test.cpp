@@ -226,6 +226,30 @@ TEST_CASE("the template in C passes all cases that it takes") {
   CHECK(run.out.find("mine fp32") != std::string::npos);
 }
 
+TEST_CASE("a source is compiled first, and nothing of that is left") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("tmp"));
+  const auto verify = [&](const std::string& file) {
+    return scratch.shell("TMPDIR='" + scratch.path("tmp").string() +
+                         "' '" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin " + file);
+  };
+  const Run run = verify("'" FLASHBOOK_NAIVE_SOURCE "'");
+  CHECK_MESSAGE(run.status == 0, run.out, run.err);
+  CHECK(run.out.find("mine fp32") != std::string::npos);
+
+  scratch.save_text("mine.c", "int flashbook_plugin(void) { return nothing; }");
+  const Run wrong = verify("mine.c");
+  CHECK(wrong.status == 2);
+  CHECK_MESSAGE(wrong.err.find("--plugin is 'mine.c': it does not compile:\n") != std::string::npos,
+                wrong.err);
+  CHECK(wrong.err.find("nothing") != std::string::npos);  // the compiler's words
+
+  const Run nowhere = scratch.shell("PATH=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin mine.c");
+  CHECK(nowhere.status == 2);
+  CHECK_MESSAGE(nowhere.err.find("cc is not here to compile it") != std::string::npos, nowhere.err);
+  CHECK(std::filesystem::is_empty(scratch.path("tmp")));
+}
+
 #ifdef FLASHBOOK_CUDA_TEMPLATE
 TEST_CASE("the template in CUDA passes, or says that there is no GPU for it") {
   const Run run = verify(FLASHBOOK_CUDA_TEMPLATE, "", "--case 's*/*/fp32'");

@@ -23,5 +23,6 @@ void add_verify(CLI::App& app);
 void add_fuzz(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
+void add_timing(CLI::App& app);
 
 }  // namespace flashbook

@@ -109,7 +109,7 @@ void print_reasons(const std::vector<CaseReport>& reports, Status status, const 
     if (report.status != status || (++total, printed == most_failures)) continue;
     if (printed++ == 0) std::cout << "\n" << heading << "\n";
     std::cout << report.implementation << " on " << report.case_name << "\n";
-    for (const std::string& reason : report.reasons) std::cout << "  " << reason << "\n";
+    for (const std::string& reason : report.reasons) std::cout << paragraph("  ", reason);
     if (status == Status::failed && !report.command.empty())
       std::cout << "  again: " << as_typed(report.command) << "\n";
   }
@@ -140,8 +140,8 @@ Judged run(const Options& options) {
                     latest.case_name);
   };
   if (!options.plugin.empty()) {
-    plugin::Verdict verdict =
-        plugin::verify_plugin({options.plugin, cases, options.seed}, options.timeout, show);
+    plugin::Verdict verdict = plugin::verify_plugin(
+        {options.plugin, options.plugin, cases, options.seed}, options.timeout, show);
     return {{verdict.name}, std::move(verdict.reports), verdict.stopped};
   }
   const Implementations all = chosen_implementations(options);
@@ -208,11 +208,11 @@ void add_verify(CLI::App& app) {
                        "only this one (see list); default: all in C++, or with --on all kernels");
   CLI::Option* on = verb->add_option("--on", options->on,
                                      "the CUDA kernels: on the emulator (cpu) or on the GPU (gpu)");
-  CLI::Option* plugin =
-      verb->add_option("--plugin", options->plugin,
-                       "your own, from a shared library or a Python module: docs/your_kernel.md")
-          ->excludes(implementation)
-          ->excludes(on);
+  CLI::Option* plugin = verb->add_option("--plugin", options->plugin,
+                                         "your own: a shared library, or a source in C, C++, CUDA "
+                                         "or Python: docs/your_kernel.md")
+                            ->excludes(implementation)
+                            ->excludes(on);
   verb->add_option("--timeout", options->timeout,
                    "seconds a call of the plug-in may take; default 30")
       ->check(CLI::Range(0.001, 1e6))

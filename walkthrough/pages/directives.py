@@ -20,7 +20,7 @@ import textwrap
 DIRECTIVE = re.compile(r"^<!-- (code|run|picture) (.*?) -->$")
 FENCE = re.compile(r"^(`{3,})([^`]*)$")
 MARK = re.compile(r"^\s*(?://|#) \[(/?)(\w+)\]$")
-LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cuh": "cpp", ".cu": "cpp", ".h": "c", ".py": "python"}
+LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cuh": "cpp", ".cu": "cpp", ".h": "c", ".c": "c", ".py": "python"}
 COLUMNS = 80
 CUT = "…"
 
@@ -179,10 +179,11 @@ def run_block(program, text):
     status, output = program.result(command.key())
     if status != command.status:
         raise PageError(f"exit status {status} in place of {command.status}:\n{output.rstrip()}")
-    wide = [line for line in output.split("\n") if len(line) > COLUMNS]
+    shown = cut(output, command.ranges)
+    wide = [line for line in shown.split("\n") if len(line) > COLUMNS]
     if wide:
         raise PageError(f"{len(wide[0])} columns are more than {COLUMNS}: {wide[0]}")
-    return fenced(typed(command.words) + "\n" + cut(output, command.ranges), "console")
+    return fenced(typed(command.words) + "\n" + shown, "console")
 
 
 # Pictures.

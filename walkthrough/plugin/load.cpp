@@ -20,9 +20,9 @@ InputError refused(const std::string& path, const std::string& why) {
   return InputError("--plugin is '" + path + "': " + why);
 }
 
-const flashbook_implementation* table_of(const std::string& path) {
+const flashbook_implementation* table_of(const std::string& path, const std::string& file) {
   // With a slash, or it would be looked for where the system's libraries are.
-  void* const library = ::dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const library = ::dlopen(fs::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     throw refused(path, std::string("it cannot be loaded (") + ::dlerror() +
                             "): build it with -shared -fPIC");
@@ -41,8 +41,8 @@ TableAttention::MakeDevice devices_of(const flashbook_implementation& table) {
   return [] { return std::make_unique<HostDevice>(); };
 }
 
-Loaded from_library(const std::string& path) {
-  const flashbook_implementation& table = *table_of(path);
+Loaded from_library(const std::string& path, const std::string& file) {
+  const flashbook_implementation& table = *table_of(path, file);
   try {
     check_table(table);
   } catch (const InputError& error) {
@@ -60,13 +60,8 @@ Loaded from_library(const std::string& path) {
 
 }  // namespace
 
-void check_file(const std::string& path) {
-  if (!fs::is_regular_file(path))
-    throw refused(path, "there is no such file: pass a shared library, or a Python module");
-}
-
-Loaded load(const std::string& path) {
-  if (fs::path(path).extension() != ".py") return from_library(path);
+Loaded load(const std::string& path, const std::string& library) {
+  if (fs::path(path).extension() != ".py") return from_library(path, library);
   auto python = std::make_unique<PythonAttention>(path);
   const bool has_forward = python->has_forward();
   return {std::move(python), has_forward, false};

@@ -14,12 +14,9 @@ struct Loaded {
   bool on_gpu;  ///< its tensors lie in GPU memory
 };
 
-/// Throws InputError if `path` names no file.
-void check_file(const std::string& path);
-
 /// Loads a shared library that exports flashbook_plugin (cuda/api/flashbook.h), or a Python module
-/// (run_python.py), which then runs in a process of its own. Throws InputError that names the file
-/// and what is wrong with it.
-Loaded load(const std::string& path);
+/// (run_python.py), which then runs in a process of its own. Throws InputError that names the
+/// reader's `path` and what is wrong with it.
+Loaded load(const std::string& path, const std::string& library);
 
 }  // namespace flashbook::plugin

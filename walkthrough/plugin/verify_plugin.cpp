@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cpu_reference/error.hpp"
-#include "walkthrough/plugin/load.hpp"
+#include "walkthrough/plugin/library.hpp"
 #include "walkthrough/plugin/worker.hpp"
 #include "walkthrough/report_json.hpp"
 
@@ -146,8 +146,10 @@ class Session {
 }  // namespace
 
 Verdict verify_plugin(const Task& task, double timeout, const conformance::Progress& progress) {
-  check_file(task.path);
-  return Session(task, timeout, progress).run();
+  const Library library(task.path);
+  Task loaded = task;
+  loaded.library = library.path();
+  return Session(loaded, timeout, progress).run();
 }
 
 }  // namespace flashbook::plugin

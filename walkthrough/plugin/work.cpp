@@ -103,7 +103,7 @@ void become_a_worker() {
 }
 
 void judge_cases(const Task& task, Channel& parent) {
-  const Loaded plugin = load(task.path);
+  const Loaded plugin = load(task.path, task.library);
   const Watched watched(plugin, parent);
   parent.send({{"loaded",
                 {{"name", plugin.implementation->name()},

@@ -10,7 +10,8 @@ namespace flashbook::plugin {
 
 /// A plug-in, and what it is judged by.
 struct Task {
-  std::string path;
+  std::string path;     ///< as the reader names it
+  std::string library;  ///< what is loaded: the same file, or one made of it
   std::span<const conformance::Case> cases;
   std::uint64_t seed;
 };

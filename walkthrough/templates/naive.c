@@ -1,8 +1,7 @@
 /* Your kernel on the CPU: a copy of this file, with your own code in `forward`.
  *
  *     cp walkthrough/templates/naive.c mine.c
- *     gcc -O2 -shared -fPIC -I. mine.c -o libmine.so -lm
- *     ./book verify --plugin ./libmine.so */
+ *     ./book verify --plugin mine.c */
 #include <math.h>
 
 #include "cuda/api/plugin.h"

@@ -1,8 +1,7 @@
 // Your kernel on a GPU: a copy of this file, with your own code in `attention`.
 //
 //     cp walkthrough/templates/one_thread_a_row.cu mine.cu
-//     nvcc -O2 -arch=native -shared -Xcompiler -fPIC -I. mine.cu -o libmine.so
-//     ./book verify --plugin ./libmine.so
+//     ./book verify --plugin mine.cu
 #include <cuda_runtime.h>
 
 #include "cuda/api/plugin.h"

@@ -1,0 +1,80 @@
+#include "walkthrough/plugin/library.hpp"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <vector>
+
+#include "cpu_reference/error.hpp"
+#include "walkthrough/book/child.hpp"
+#include "walkthrough/places.hpp"
+
+namespace flashbook::plugin {
+namespace fs = std::filesystem;
+namespace {
+
+using Words = std::vector<std::string>;
+
+InputError refused(const std::string& file, const std::string& why) {
+  return InputError("--plugin is '" + file + "': " + why);
+}
+
+/// The compiler of a kind of source and its options; none for what is loaded as it is.
+Words compiler_of(const fs::path& file) {
+  static const std::map<std::string, Words> compilers = {
+      {".c", {"cc", "-O2", "-shared", "-fPIC"}},
+      {".cpp", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
+      {".cu", {"nvcc", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
+  const auto found = compilers.find(file.extension().string());
+  return found == compilers.end() ? Words{} : found->second;
+}
+
+std::string temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "flashbook-plugin-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw InputError("no folder can be made in " + fs::temp_directory_path().string() +
+                     " to compile the plug-in in: set TMPDIR to one with room");
+  return name;
+}
+
+void compile(Words command, const std::string& file, const std::string& library) {
+  for (const std::string& word : {std::string("-I"), sources_folder().string(), file,
+                                  std::string("-o"), library, std::string("-lm")})
+    command.push_back(word);
+  const std::string compiler = command.front();
+  book::Child child;
+  try {
+    child = book::run_child(std::move(command));
+  } catch (const std::runtime_error&) {
+    throw refused(file, compiler + " is not here to compile it: install it, or pass a library");
+  }
+  if (child.status != 0) throw refused(file, "it does not compile:\n" + child.output);
+}
+
+}  // namespace
+
+Library::Library(const std::string& file) : path_(file) {
+  if (!fs::is_regular_file(file))
+    throw refused(file,
+                  "there is no such file: pass a shared library, a source in C, C++ or CUDA, or a "
+                  "Python module");
+  const Words compiler = compiler_of(file);
+  if (compiler.empty()) return;
+  folder_ = temporary_folder();
+  path_ = (fs::path(folder_) / (fs::path(file).stem().string() + ".so")).string();
+  try {
+    compile(compiler, file, path_);
+  } catch (...) {
+    fs::remove_all(folder_);
+    throw;
+  }
+}
+
+Library::~Library() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+}  // namespace flashbook::plugin
