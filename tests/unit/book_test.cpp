@@ -88,6 +88,8 @@ TEST_CASE("book: headings, quotes, lists, pictures") {
 TEST_CASE("book: code stands between rules, with its source; what is too long goes on below") {
   CHECK(rendered("<!-- code a.cpp : b -->\n```cpp\nint  x;\n0123456789abcdef\n```", 12) ==
         "── a.cpp : b \nint  x;\n0123456789ab\n↪ cdef\n────────────\n");
+  CHECK(rendered("```console\n$ a\n0123 5678 0123 56\n01 3456789abcdefgh\n```", 12) ==
+        "────────────\n$ a\n0123 5678\n↪ 0123 56\n01 3456789ab\n↪ cdefgh\n────────────\n");
   CHECK(rendered("<!-- code a : b -->\n```\nx\n```\n\n```\ny\n```", 12) ==
         "── a : b ───\nx\n────────────\n\n  y\n");
   CHECK(rendered("```console\n$ a\n````\n```", 8) == "────────\n$ a\n````\n────────\n");

@@ -44,12 +44,14 @@ std::string repeated(const std::string& text, int times) {
 }
 
 std::vector<std::string> folded(const std::string& line, int columns) {
+  const auto most = static_cast<std::size_t>(columns);
   std::vector<std::string> parts;
   std::string rest = line;
-  while (columns_of(rest) > columns) {
-    const std::size_t end = bytes_of_first(static_cast<std::size_t>(columns), rest);
-    parts.push_back(rest.substr(0, end));
-    rest = "↪ " + rest.substr(end);
+  while (width_of(rest) > most) {
+    const std::size_t end = bytes_of_first(most, rest), space = rest.rfind(' ', end);
+    const bool at_space = space != std::string::npos && space > bytes_of_first(most / 2, rest);
+    parts.push_back(rest.substr(0, at_space ? space : end));
+    rest = "↪ " + rest.substr(at_space ? space + 1 : end);
   }
   parts.push_back(rest);
   return parts;

@@ -30,7 +30,8 @@ class Typeface {
 
 std::string repeated(const std::string& text, int times);
 
-/// The line, if longer than that, in parts: those after the first begin with "↪ ".
+/// The line, if longer than that, in parts: those after the first begin with "↪ ". Broken at a
+/// space, unless that would leave half of the columns empty.
 std::vector<std::string> folded(const std::string& line, int columns);
 
 }  // namespace flashbook::book
