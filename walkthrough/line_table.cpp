@@ -9,6 +9,7 @@
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
 #include "walkthrough/places.hpp"
+#include "walkthrough/text_width.hpp"
 
 namespace flashbook {
 namespace {
@@ -139,10 +140,6 @@ std::vector<std::string> number_lines(const std::vector<Line>& lines, const Line
   return out;
 }
 
-std::string cut(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 1) + "…";
-}
-
 /// The text of the lines marked '!', where the table has no room for it.
 std::string wasteful_lines(const std::vector<Line>& lines, Sources& sources) {
   std::string out;
@@ -152,21 +149,7 @@ std::string wasteful_lines(const std::vector<Line>& lines, Sources& sources) {
         !is_wasteful(sum(c.shared_load, c.shared_store)))
       continue;
     const std::string place = "! " + simt::text(line.site) + "  ";
-    out += place + cut(sources.text(line.site), columns - place.size()) + "\n";
-  }
-  return out;
-}
-
-/// The text with lines of at most 80 columns, broken at spaces; what is broken off is indented.
-std::string wrapped(const std::string& text) {
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    for (std::size_t at; line.size() > columns && (at = line.rfind(' ', columns)) > 4;) {
-      out += line.substr(0, at) + "\n";
-      line = "    " + line.substr(at + 1);
-    }
-    out += line + "\n";
+    out += place + cut(sources.text(line.site), columns - width_of(place)) + "\n";
   }
   return out;
 }
@@ -181,13 +164,14 @@ std::string line_table(const simt::Report& report) {
 
   const std::vector<std::string> numbers = number_lines(lines, report.total());
   std::size_t width = 0;
-  for (const std::string& line : numbers) width = std::max(width, line.size());
+  for (const std::string& line : numbers) width = std::max(width, width_of(line));
   const bool fits = width + 2 + least_source <= columns;
   std::string out;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     out += numbers[i];
     if (fits && !source[i].empty())
-      out += std::string(width + 2 - numbers[i].size(), ' ') + cut(source[i], columns - width - 2);
+      out +=
+          std::string(width + 2 - width_of(numbers[i]), ' ') + cut(source[i], columns - width - 2);
     out += "\n";
   }
   return fits ? out : out + wasteful_lines(lines, sources);
@@ -206,7 +190,7 @@ std::string costs_and_findings(const simt::Report& report) {
       "times as many as needed, ! where wasteful. Instructions are a warp's.\n";
   if (report.clean()) return out + "No race, no uninitialised read, nothing out of bounds.\n";
   out += "\nFound:\n";
-  for (const simt::Finding& finding : report.findings) out += wrapped(finding.text());
+  for (const simt::Finding& finding : report.findings) out += wrapped(finding.text(), 4);
   return out;
 }
 

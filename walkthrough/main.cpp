@@ -2,11 +2,14 @@
 #include <Eigen/Core>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
+#include <sstream>
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/command_name.hpp"
 #include "walkthrough/commands/commands.hpp"
+#include "walkthrough/text_width.hpp"
 
 namespace {
 
@@ -16,6 +19,19 @@ int complain(const std::string& message) {
   std::cerr << "flashbook: " << message << '\n';
   return bad_input;
 }
+
+/// CLI11's help, in 80 columns: what is broken off stands below its description.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::istringstream lines(Formatter::make_help(app, std::move(name), mode));
+    std::string out;
+    for (std::string line; std::getline(lines, line);)
+      out += flashbook::wrapped(line, line.rfind("  ", 0) == 0 ? get_column_width() : 0);
+    return out;
+  }
+};
 
 /// The verb the user was trying, for the hint after a usage error.
 std::string help_of(const CLI::App& app) {
@@ -52,6 +68,7 @@ int checked(int status) {
 int run(int argc, char** argv) {
   refuse_empty_arguments(argc, argv);
   CLI::App app("FlashAttention you can read, run, count and check.", flashbook::command_name());
+  app.formatter(std::make_shared<Help>());
   app.require_subcommand(0, 1);
   flashbook::add_tour(app);
   flashbook::add_softmax(app);

@@ -42,12 +42,6 @@ void trim(std::string& line) {
 
 }  // namespace
 
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-  }));
-}
-
 std::string right(const std::string& text, std::size_t width) {
   return spaces(text, width).append(text);
 }

@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "cpu_reference/tensor_view.hpp"
+#include "walkthrough/text_width.hpp"
 
 namespace flashbook {
 
-/// Characters on the screen: bytes of UTF-8 that do not continue one.
-std::size_t width_of(const std::string& text);
 /// The text in so many columns or, if it is longer, its own, at the left or the right of them.
 std::string left(const std::string& text, std::size_t width);
 std::string right(const std::string& text, std::size_t width);

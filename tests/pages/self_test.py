@@ -315,6 +315,14 @@ class SmallBook(unittest.TestCase):
         self.run_pages()
         self.expect("a line of 101 columns in a fence, where 100 fit")
 
+    def test_a_listing_too_wide_for_a_page_that_is_no_chapter(self):
+        self.write("docs/page.md", "<!-- code code.cpp : middle -->\n")
+        self.spoil("code.cpp", "int middle", "int " + 62 * "x" + "middle")
+        self.assertEqual(self.run_pages()[0], 0)
+        self.spoil("code.cpp", "int xx", "int xxx")
+        self.run_pages()
+        self.expect("docs/page.md:3: a listing of 81 columns, where 80 fit")
+
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")
         self.expect("no link to exercises/one/task.md")

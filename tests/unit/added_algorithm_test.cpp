@@ -17,12 +17,13 @@ using namespace flashbook::io;
 namespace {
 
 // [the_algorithm]
-/// Softmax in two passes over the keys: the first finds the LSE, the second weighs V with
-/// P = exp(S − LSE). Nothing is ever rescaled; the price is to read K twice.
+/// Softmax in two passes over the keys: the first finds the LSE, the second
+/// weighs V with P = exp(S − LSE). Nothing is ever rescaled; the price is to
+/// read K twice.
 class TwoPassForward {
  public:
-  TwoPassForward(Hbm& hbm, const AttentionProblem& problem, const RunTensors& tensors,
-                 const RunOptions& options)
+  TwoPassForward(Hbm& hbm, const AttentionProblem& problem,  // shapes, options
+                 const RunTensors& tensors, const RunOptions& options)
       : problem_(problem),
         B_c_(options.blocks.columns),
         hbm_(bind_forward(hbm, problem, tensors)),
@@ -34,17 +35,21 @@ class TwoPassForward {
     const float slope = steps_.load_slope(sram, member, h);
     const Tile Q = steps_.load_queries(sram, tile);
     const Range visited = steps_.key_tiles_of(tile);
-    RowState row = steps_.start(sram, rows.size(), steps_.load_first_state(sram, h));
+    const SoftmaxState first = steps_.load_first_state(sram, h);
+    RowState row = steps_.start(sram, rows.size(), first);
     for (Index j = visited.first; j < visited.last; ++j) {
       Tile S = load_scores(sram, tile, j, slope, Q);
-      for (Index i = 0; i < S.rows(); ++i) absorb(S.row(i).array(), row.m(i), row.l(i));
+      for (Index i = 0; i < S.rows(); ++i) {
+        absorb(S.row(i).array(), row.m(i), row.l(i));
+      }
       sram.end_step();
     }
     const Tile& lse = row.lse_in_place(sram);
     for (Index j = visited.first; j < visited.last; ++j) {
       Tile P = load_scores(sram, tile, j, slope, Q);
       const Range keys = tile_of(j, B_c_, member.n_k);
-      Tile V = sram.load(hbm_.v, key_rows(member, problem_.kv_head(h), keys, problem_->d_v));
+      const Index h_kv = problem_.kv_head(h);
+      Tile V = sram.load(hbm_.v, key_rows(member, h_kv, keys, problem_->d_v));
       const SilencedKeys silenced(P, V);
       for (Index i = 0; i < P.rows(); ++i)
         P.row(i) = weights(P.row(i).array() - shift_of(lse(i))).matrix();
@@ -60,10 +65,12 @@ class TwoPassForward {
 
  private:
   /// S of key tile j. Nothing of K stays.
-  Tile load_scores(Sram& sram, const QueryTile& tile, Index j, float slope, const Tile& Q) const {
+  Tile load_scores(Sram& sram, const QueryTile& tile, Index j,  // key tile j
+                   float slope, const Tile& Q) const {
     const auto& [member, h, rows] = tile;
     const Range keys = tile_of(j, B_c_, member.n_k);
-    const Tile K = sram.load(hbm_.k, key_rows(member, problem_.kv_head(h), keys, problem_->d));
+    const Index h_kv = problem_.kv_head(h);
+    const Tile K = sram.load(hbm_.k, key_rows(member, h_kv, keys, problem_->d));
     Tile S = sram.allocate("S", rows.size(), keys.size());
     scores_.compute(sram, {member, h, rows, keys}, slope, Q, K, S);
     sram.count_visited_tile();
@@ -77,18 +84,18 @@ class TwoPassForward {
   const ForwardSteps steps_;
 };
 
-void two_pass_forward(Machine& machine, const AttentionProblem& problem, const RunTensors& tensors,
-                      const RunOptions& options) {
-  const TwoPassForward kernel(machine.hbm, problem, tensors, options);
-  launch_over(machine, query_tiles(problem, options.blocks.rows),
-              [&](Sram& sram, const QueryTile& tile) { kernel.row_tile(sram, tile); });
+void two_pass_forward(Machine& machine, const AttentionProblem& p,  // sizes
+                      const RunTensors& tensors, const RunOptions& options) {
+  const TwoPassForward kernel(machine.hbm, p, tensors, options);
+  launch_over(machine, query_tiles(p, options.blocks.rows),
+              [&](Sram& sram, auto& tile) { kernel.row_tile(sram, tile); });
 }
 // [/the_algorithm]
 
 // [its_closed_form]
 /// Bytes of Q, O, m, ℓ; S; and beside it K with the bias's tile, or V.
 Index two_pass_footprint(const AttentionProblem& p, const Blocks& tile) {
-  const auto [rows, keys, e] = std::tuple(tile.rows, tile.columns, bytes_of(p.dtype()));
+  const Index rows = tile.rows, keys = tile.columns, e = bytes_of(p.dtype());
   const Index own = e * rows * p->d + 4 * rows * (p->d_v + 2);
   if (keys == 0) return own;
   return own + 4 * rows * keys +
@@ -96,11 +103,11 @@ Index two_pass_footprint(const AttentionProblem& p, const Blocks& tile) {
 }
 
 /// Q, O and LSE once; K twice a row tile, V once.
-void count_two_pass(const AttentionProblem& p, const Schedule& schedule, Report& report) {
-  const Totals n = totals_of(p, schedule.blocks);
+void count_two_pass(const AttentionProblem& p, const Schedule& s, Report& out) {
+  const Totals n = totals_of(p, s.blocks);
   const Index H = p->heads_q;
   const Visits& v = n.visited;
-  TrafficTable t(p, report);
+  TrafficTable t(p, out);
   t.matrix("Q", H * n.n_q * p->d);
   t.matrix("K", 2 * H * v.columns * p->d);
   t.matrix("V", H * v.columns * p->d_v);
@@ -109,10 +116,11 @@ void count_two_pass(const AttentionProblem& p, const Schedule& schedule, Report&
   if (p->has_sinks) t.vector("sinks", H * n.row_tiles);
   t.matrix("O", 0, H * n.n_q * p->d_v);
   t.fp32_vector("LSE", 0, H * n.n_q);
-  report.visited_tiles = 2 * H * v.tiles;
-  report.flops_executed = 2 * H * v.pairs * (2 * p->d + p->d_v);
+  out.visited_tiles = 2 * H * v.tiles;
+  out.flops_executed = 2 * H * v.pairs * (2 * p->d + p->d_v);
+  Index& peak = out.peak_sram_bytes;
   for (const auto& [rows, keys] : v.row_tiles)
-    report.peak_sram_bytes = std::max(report.peak_sram_bytes, two_pass_footprint(p, {rows, keys}));
+    peak = std::max(peak, two_pass_footprint(p, {rows, keys}));
 }
 
 constexpr Algorithm two_pass = {"two_pass_forward",

@@ -82,6 +82,7 @@ TEST_CASE("check: what there is not") {
   const Scratch scratch;
   const Run list = check(scratch, "");
   CHECK(list.status == 0);
+  CHECK(list.out.find("score_gradient:") < list.out.find("base_two:"));  // as the chapter has them
   CHECK(holds(list.out, "   outgrow: When does S outgrow everything else?\n"));
   check_refused(scratch, "check 1 nothing", {"no exercise 'nothing'", "count, outgrow, ridge"});
   check_refused(scratch, "check 1 --solution", {"--solution", "check 1 count"});

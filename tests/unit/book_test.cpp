@@ -60,7 +60,7 @@ TEST_CASE("book: a paragraph is filled, and marks become faces or nothing") {
   CHECK(rendered("One *two* **three**\n`m′ = max(m, s)` and\nmore, `B_r`.", 24) ==
         "One two three\nm′ = max(m, s) and more,\nB_r.\n");
   CHECK(rendered("a *b* **c** `d`", 40, true) ==
-        "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
+        "a \x1b[3mb\x1b[0m \x1b[1mc\x1b[0m \x1b[35md\x1b[0m\n");
   CHECK(rendered("2 * 3 * 4, *a*b*, a_b_c, 5<!-- = 2 + 3 --> and \\*") ==
         "2 * 3 * 4, ab*, a_b_c, 5 and *\n");
   CHECK(rendered("2 * 3* 4") == "2 * 3* 4\n");
@@ -88,6 +88,8 @@ TEST_CASE("book: headings, quotes, lists, pictures") {
 TEST_CASE("book: code stands between rules, with its source; what is too long goes on below") {
   CHECK(rendered("<!-- code a.cpp : b -->\n```cpp\nint  x;\n0123456789abcdef\n```", 12) ==
         "── a.cpp : b \nint  x;\n0123456789ab\n↪ cdef\n────────────\n");
+  CHECK(rendered("```console\n$ a\n0123 5678 0123 56\n01 3456789abcdefgh\n```", 12) ==
+        "────────────\n$ a\n0123 5678\n↪ 0123 56\n01 3456789ab\n↪ cdefgh\n────────────\n");
   CHECK(rendered("<!-- code a : b -->\n```\nx\n```\n\n```\ny\n```", 12) ==
         "── a : b ───\nx\n────────────\n\n  y\n");
   CHECK(rendered("```console\n$ a\n````\n```", 8) == "────────\n$ a\n````\n────────\n");
@@ -98,10 +100,11 @@ TEST_CASE("book: what is in no file and was printed by no command is only indent
         "  S = QKᵀ\n    more\n\n  ```\n");
 }
 
-TEST_CASE("book: a command is bold to the end of its last line") {
+TEST_CASE("book: a command is bold to the end of its last line, formulas are coloured") {
   const std::string text = rendered("```console\n$ ./book a \\\n      --b\nout\n```", 12, true);
-  CHECK(text.find("\x1b[1m$ ./book a \\\x1b[0m\n\x1b[1m      --b\x1b[0m\n\x1b[36mout") !=
+  CHECK(text.find("\x1b[1m$ ./book a \\\x1b[0m\n\x1b[1m      --b\x1b[0m\nout\n") !=
         std::string::npos);
+  CHECK(rendered("```\nx = y\n```", 12, true) == "  \x1b[35mx = y\x1b[0m\n");
 }
 
 TEST_CASE("book: tables are aligned, and wrapped where they are too wide") {

@@ -2,8 +2,10 @@
 // output, one sentence. (npy_test has the reader's refusals one by one, attend_test those of --q.)
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "tests/unit/command_line.hpp"
 
@@ -118,4 +120,22 @@ TEST_CASE("fuzz: a few problems, quiet but for the summary, and as JSON") {
   CHECK(json.status == 0);
   CHECK(json.out.find("\"problems\": 40") != std::string::npos);
   CHECK(json.out.find("\"failure\": null") != std::string::npos);
+}
+
+TEST_CASE("help: no line is wider than 80 columns") {
+  const Scratch s;
+  for (const char* verb : {"", "tour", "softmax", "read", "check", "step forward", "attend", "list",
+                           "sim", "sim traffic", "sim roofline", "verify", "run", "demo"}) {
+    const Run run = s.flashbook(std::string(verb) + " --help");
+    CHECK(run.status == 0);
+    CHECK(run.out.find("--help") != std::string::npos);
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+      });
+      CHECK(columns <= 80);
+    }
+  }
 }

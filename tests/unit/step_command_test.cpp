@@ -131,12 +131,12 @@ TEST_CASE("step on a terminal: by key, in colour unless NO_COLOR says not; --all
     steps += run.out[at - 1];
   CHECK(steps == "12325");
   CHECK(run.out.find("jump to: 5") != std::string::npos);
-  CHECK(run.out.find("\x1b[36m") != std::string::npos);
+  CHECK(run.out.find("\x1b[35m") != std::string::npos);
 
   ::setenv("NO_COLOR", "1", 1);
   const Run plain = scratch.on_terminal("step forward", "q quit", "q");
   ::unsetenv("NO_COLOR");
-  CHECK(plain.out.find("\x1b[36m") == std::string::npos);
+  CHECK(plain.out.find("\x1b[35m") == std::string::npos);
   CHECK(plain.out.find("step 1 of 6") != std::string::npos);
 
   const Run all = scratch.on_terminal("step forward --all", "never", "");

@@ -77,8 +77,12 @@ std::vector<Exercise> exercises_of(const Chapter& chapter) {
   if (!fs::exists(folder)) return found;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_directory()) found.push_back(exercise_in(entry.path(), chapter));
+  const std::string text = text_of(chapter.file);
+  const auto place = [&](const Exercise& exercise) {
+    return text.find("(exercises/" + exercise.name + "/task.md)");
+  };
   std::sort(found.begin(), found.end(),
-            [](const Exercise& a, const Exercise& b) { return a.name < b.name; });
+            [&](const Exercise& a, const Exercise& b) { return place(a) < place(b); });
   return found;
 }
 

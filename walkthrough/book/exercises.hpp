@@ -18,7 +18,7 @@ struct Exercise {
   std::string title() const;  ///< the heading of its task
 };
 
-/// In order of their names.
+/// In the order in which the chapter tells of them.
 std::vector<Exercise> exercises_of(const Chapter& chapter);
 
 /// Throws InputError naming the argument and what there is.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "walkthrough/text_width.hpp"
+
 namespace flashbook::book {
 namespace {
 
@@ -135,9 +137,7 @@ std::string plain_text(const std::string& markdown) {
 }
 
 int columns_of(const std::string& text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-  }));
+  return static_cast<int>(width_of(text));
 }
 
 int columns_of(const Word& word) {

@@ -68,29 +68,38 @@ class Renderer {
     return prose("[" + block.label + "] " + block.text + "." + drawn, "  ", "  ");
   }
 
-  /// A listing or an output, between rules; what stands in no file and was printed by no command
-  /// is only indented.
+  /// A listing or an output, between rules. What stands in no file and was printed by no command,
+  /// such as a formula, is indented and in the colour of code.
   Lines code(const Block& block) const {
     const bool printed = !block.lines.empty() && is_command(block.lines.front());
-    if (!printed && block.label.empty()) return shown(block, "  ");
+    if (!printed && block.label.empty()) return formula(block);
     const std::string above = block.label.empty() ? "──" : "── " + block.label + " ";
     Lines lines = {face_.faint(above + repeated("─", look_.columns - columns_of(above)))};
-    for (std::string& line : shown(block, "")) lines.push_back(std::move(line));
+    for (std::string& line : listing(block)) lines.push_back(std::move(line));
     lines.push_back(face_.faint(repeated("─", look_.columns)));
     return lines;
   }
 
   static bool is_command(const std::string& line) { return line.rfind("$ ", 0) == 0; }
 
-  /// The lines as they are; those that do not fit go on below.
-  Lines shown(const Block& block, const std::string& margin) const {
+  /// The lines as they are, commands in bold; those that do not fit go on below.
+  Lines listing(const Block& block) const {
     Lines lines;
     bool command = false;
     for (const std::string& line : block.lines) {
       command = is_command(line) || (command && line.rfind("      ", 0) == 0);
-      for (const std::string& part : folded(line, look_.columns - columns_of(margin)))
-        lines.push_back(margin + (command ? face_.strong(part) : face_.code(part)));
+      for (const std::string& part : folded(line, look_.columns))
+        lines.push_back(command ? face_.strong(part) : part);
     }
+    return lines;
+  }
+
+  Lines formula(const Block& block) const {
+    const std::string margin = "  ";
+    Lines lines;
+    for (const std::string& line : block.lines)
+      for (const std::string& part : folded(line, look_.columns - columns_of(margin)))
+        lines.push_back(margin + face_.code(part));
     return lines;
   }
 

@@ -1,5 +1,7 @@
 #include "walkthrough/book/typeface.hpp"
 
+#include "walkthrough/text_width.hpp"
+
 namespace flashbook::book {
 namespace {
 
@@ -12,22 +14,11 @@ const char* sequence_of(Face face) {
     case Face::emphasis:
       return "3";
     case Face::code:
-      return "36";
+      return code_colour;
     case Face::link:
       return "4";
   }
   return "";
-}
-
-/// The first byte after so many characters.
-std::size_t bytes_of(const std::string& text, int characters) {
-  std::size_t byte = 0;
-  while (byte < text.size()) {
-    const bool begins = (static_cast<unsigned char>(text[byte]) & 0xC0u) != 0x80u;
-    if (begins && characters-- == 0) break;
-    ++byte;
-  }
-  return byte;
 }
 
 }  // namespace
@@ -53,12 +44,14 @@ std::string repeated(const std::string& text, int times) {
 }
 
 std::vector<std::string> folded(const std::string& line, int columns) {
+  const auto most = static_cast<std::size_t>(columns);
   std::vector<std::string> parts;
   std::string rest = line;
-  while (columns_of(rest) > columns) {
-    const std::size_t cut = bytes_of(rest, columns);
-    parts.push_back(rest.substr(0, cut));
-    rest = "↪ " + rest.substr(cut);
+  while (width_of(rest) > most) {
+    const std::size_t end = bytes_of_first(most, rest), space = rest.rfind(' ', end);
+    const bool at_space = space != std::string::npos && space > bytes_of_first(most / 2, rest);
+    parts.push_back(rest.substr(0, at_space ? space : end));
+    rest = "↪ " + rest.substr(at_space ? space + 1 : end);
   }
   parts.push_back(rest);
   return parts;

@@ -7,6 +7,9 @@
 
 namespace flashbook::book {
 
+/// Magenta: legible on black and on white, which yellow and cyan are not.
+constexpr const char* code_colour = "35";
+
 /// Bold and colours as escape sequences, or nothing at all.
 class Typeface {
  public:
@@ -14,7 +17,7 @@ class Typeface {
 
   std::string strong(const std::string& text) const { return in("1", text); }
   std::string faint(const std::string& text) const { return in("2", text); }
-  std::string code(const std::string& text) const { return in("36", text); }
+  std::string code(const std::string& text) const { return in(code_colour, text); }
 
   /// The words of one line.
   std::string operator()(const std::vector<Word>& line) const;
@@ -27,7 +30,8 @@ class Typeface {
 
 std::string repeated(const std::string& text, int times);
 
-/// The line, if longer than that, in parts: those after the first begin with "↪ ".
+/// The line, if longer than that, in parts: those after the first begin with "↪ ". Broken at a
+/// space, unless that would leave half of the columns empty.
 std::vector<std::string> folded(const std::string& line, int columns);
 
 }  // namespace flashbook::book

@@ -50,6 +50,15 @@ def wide_lines(page):
             yield number, f"a line of {len(line)} columns in a fence, where {columns} fit"
 
 
+def wide_listings(page):
+    """Of a page that `read` does not show: nothing folds its listings."""
+    for block in page.blocks:
+        for number in range(block.begin, block.end) if block.kind == "code" else ():
+            columns = len(page.lines[number])
+            if columns > directives.COLUMNS:
+                yield number + 1, f"a listing of {columns} columns, where {directives.COLUMNS} fit"
+
+
 def exercise_faults(page):
     """Every exercise is whole, and the chapter tells of it by a link to its task."""
     linked = {target for _, target in links.targets_of(page.lines)}

@@ -49,6 +49,8 @@ class Page:
         rules = [links.faults_of(self)]
         if self.is_chapter():
             rules += [chapter_form.faults_of(self), prose_numbers.faults_of(self, sources)]
+        else:
+            rules.append(chapter_form.wide_listings(self))
         for rule in rules:
             for line, fault in rule:
                 yield f"{self.name}:{line}: {fault}"

@@ -11,7 +11,8 @@
 namespace flashbook::step {
 namespace {
 
-constexpr const char *bold = "\x1b[1m", *cyan = "\x1b[36m", *yellow = "\x1b[1;33m",
+// Magenta is legible on black and on white; yellow and cyan are not.
+constexpr const char *bold = "\x1b[1m", *magenta = "\x1b[35m", *bold_magenta = "\x1b[1;35m",
                      *off = "\x1b[0m";
 
 std::string inked(const std::string& text, const char* colour, Ink ink) {
@@ -51,7 +52,7 @@ std::string values_text(const io::Step& step, Ink ink) {
   for (const io::Step::Shown& shown : step.shown) blocks.push_back(block_of(shown, step.find("S")));
   std::string text;
   for (const Block& row : in_rows(blocks)) {
-    text += "\n" + inked(row.front(), cyan, ink) + "\n";
+    text += "\n" + inked(row.front(), magenta, ink) + "\n";
     for (std::size_t line = 1; line < row.size(); ++line) text += row[line] + "\n";
   }
   return text;
@@ -118,7 +119,7 @@ Block map_block(const TileMap& map) {
 }
 
 std::string with_now_inked(std::string text, Ink ink) {
-  const std::string plain = mark_of(TileState::now), marked = inked(plain, yellow, ink);
+  const std::string plain = mark_of(TileState::now), marked = inked(plain, bold_magenta, ink);
   for (std::size_t at = text.find(plain); at != std::string::npos;
        at = text.find(plain, at + marked.size()))
     text.replace(at, plain.size(), marked);

@@ -47,6 +47,7 @@ int main() {
   compare(judge, "{3, 5}, {10, 2}, m rises to 10", {{3, 5}, {10, 2}});
   compare(judge, "{1}, {2}, {3}, m rises twice", {{1}, {2}, {3}});
   compare(judge, "{-20000, -20001}, {-20001}", {{-20000, -20001}, {-20001}});
+  compare(judge, "{-1e308}, {-1e308}, below any start that is a number", {{-1e308}, {-1e308}});
   compare(judge, "{-9000}, {9000}", {{-9000}, {9000}});
   compare(judge, "{hidden, hidden}, {3, 5}", {{hidden, hidden}, {3, 5}});
   compare(judge, "{3, hidden}, {hidden, hidden}, {4}", {{3, hidden}, {hidden, hidden}, {4}});
