@@ -77,19 +77,20 @@ def judges(earlier_cases=None):
         of = [f'--source-file=*{part}*'] if part else []
         return Judge(part or name, [f'tests/{name}'] + FAST + of)
 
-    def cases(name, *arguments):
-        return Judge(name, ['tests/mutants/mutant_judge', 'cases', '12', *arguments])
+    def cases(name, one_in, *names):
+        return Judge(name, ['tests/mutants/mutant_judge', 'cases', one_in, *names])
 
     io = ['added_algorithm', 'io_forward', 'io_edges', 'sim_machines', 'io_steps', 'io_blocks', 'sim_bounds', 'io_memory',
           'io_backward', 'io_attention', 'io_counts']
     return [
         Judge('random problems', ['tests/mutants/mutant_judge', 'random']),
+        *([cases('earlier cases', '100', earlier_cases)] if earlier_cases else []),
+        cases('one case in 100', '100'),
         test('problem_test'), test('reference_test'), test('oracle_test'), test('gates_test'),
         test('sim_questions_test'),
         *[test('io_test', part + '_test') for part in io],
         test('suite_test'),
-        *([cases('earlier cases', earlier_cases)] if earlier_cases else []),
-        cases('cases of the suite'),
+        cases('one case in 12', '12'),
         test('visible_test'), test('faults_test'), test('fuzz_test'), test('command_test'),
         test('baselines_test'),
     ]

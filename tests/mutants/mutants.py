@@ -176,7 +176,9 @@ SAMPLE, MUST_BE_FOUND = 100, .85
 
 
 def run_sample(arguments):
-    run = Run(arguments.folder, [Judge('random problems', [str(arguments.program), 'random'])])
+    program = str(arguments.program)
+    run = Run(arguments.folder, [Judge('random problems', [program, 'random']),
+                                 Judge('a few cases of the suite', [program, 'cases', '100'])])
     mutants = chosen_mutants(run, arguments)
     planted = [m for m in mutants if m['kind'] == 'planted']
     others = [m for m in mutants if m['kind'] != 'planted']

@@ -116,6 +116,12 @@ TEST_CASE("power laws: a run at the tolerance and four times as long holds; the 
   const std::initializer_list<Sample> first = {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {16, 8}};
   CHECK(law_of(last, .28).first == 2);
   CHECK(law_of(first, .28).first == 1);
+  // Two runs of four, apart; both hold, and the first is the straighter.
+  const std::initializer_list<Sample> apart = {{1, 1},     {2, 2},     {4, 4},     {8, 8},
+                                               {16, 1600}, {32, 3200}, {64, 6400}, {128, 14000}};
+  CHECK(law_of(apart, .1).first == 1);
+  const Sample from_2[] = {{2, 2}, {3, 3}, {4, 4}, {5, 5}};
+  CHECK_FALSE(longest_power_law(from_2, 1));
   const Sample endless[] = {{1, 1}, {2, std::numeric_limits<double>::infinity()}};
   CHECK_THROWS_AS(fit_power_law(endless), InputError);
 }
@@ -194,6 +200,20 @@ TEST_CASE("a turn needs an end at which what it asks holds") {
   const auto turn = turn_of(1, 9, [](Index x) { return x >= 5; });
   REQUIRE(turn);
   CHECK(turn->first == 5);
+  CHECK_FALSE(turn_of(1, 9, [](Index x) { return x == 4 || x == 5; }));
+  CHECK(turn_of(1, 9, [](Index x) { return x >= 2; })->first == 2);
+  CHECK(turn_of(1, 9, [](Index x) { return x == 4 || x >= 7; })->first == 4);
+  CHECK(turn_of(1, 3000, [](Index x) { return x >= 2001; })->first == 2001);
+}
+
+TEST_CASE("a tiling is of the type that is asked for") {
+  flashbook_problem fields = testing::square(64, 8, false).fields();
+  fields.dtype = FLASHBOOK_FP16;
+  const Algorithm& fa2 = find_algorithm("fa2_forward");
+  const auto tiling = best_tiling(fa2, 64, 8, 1000, DType::fp16);
+  REQUIRE(tiling);
+  CHECK(tiling->blocks == best_blocks(fa2, AttentionProblem(fields), 2000));
+  CHECK_FALSE(tiling->blocks == best_tiling(fa2, 64, 8, 1000, DType::fp32)->blocks);
 }
 
 TEST_CASE("eager passes: what is read, and what is written") {
