@@ -347,8 +347,7 @@ class Source:
             if not self.inside[i] or self.fixed[i] or not self.starts_statement(i):
                 continue
             jumps = token.text in ('continue', 'break', 'throw') or (token.text == 'return' and self.at(i + 1) == ';')
-            if not jumps and (self.is_declaration(i) or token.text in KEYWORDS or token.text in ('{', '}', ';', 'else')
-                              or token.text.startswith('#')):
+            if not jumps and (token.text in KEYWORDS or token.text in ('{', '}', ';') or self.is_declaration(i)):
                 continue
             last = i
             while self.at(last) != ';':
