@@ -162,6 +162,7 @@ TEST_CASE("planted faults: found, made small, and shown again by the line that i
     CAPTURE(planted.name);
     const FuzzReport report = fuzz(only(planted.fault), 1, {20'000});
     REQUIRE(report.failure);
+    CHECK(report.seconds < 60);
     const CaseReport& shrunk = report.failure->shrunk;
     const auto [words, seed] = problem_and_seed(shrunk.command);
     const ProblemSpec spec = parse_problem(words);

@@ -246,6 +246,14 @@ TEST_CASE("an empty row with a sink: O = 0, LSE = sink, dLSE reaches the sink") 
   check_close(w.dsinks, {5});
 }
 
+TEST_CASE("a sink of −∞ is as none: dLSE of an empty row does not reach it") {
+  Worked w("nq=1 nk=0 d=1 sinks dlse");
+  w.q = {1}, w.sinks = {-std::numeric_limits<double>::infinity()}, w.grad_lse = {5};
+  w.run();
+  check_close(w.lse, {-std::numeric_limits<double>::infinity()});
+  check_close(w.dsinks, {0});
+}
+
 TEST_CASE("rows far below zero are ordinary rows; a single key of logit 1e10 gives O = V") {
   Worked low("nq=1 nk=2 d=1 bias=1,1,1,1");
   low.q = {0}, low.k = {0, 0}, low.v = {4, 8}, low.bias = {-1e6};

@@ -220,3 +220,12 @@ TEST_CASE(
       CHECK(lowest[7 * b + j] == (j < 3 ? std::numeric_limits<float>::lowest() : 0));
     }
 }
+
+TEST_CASE("types are called what they are named, and their LSE is fp64 in fp64 alone") {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32, DType::fp64}) {
+    CHECK(dtype_called(flashbook::name(dtype)) == dtype);
+    CHECK(lse_bytes_of(dtype) == (dtype == DType::fp64 ? 8 : 4));
+  }
+  CHECK(flashbook::name(DType::bf16) == "bf16");
+  CHECK_FALSE(dtype_called("int8"));
+}
