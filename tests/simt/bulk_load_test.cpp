@@ -167,6 +167,36 @@ TEST_CASE("loads used wrongly") {
               Category::out_of_bounds, "the tensor map is larger than its memory"));
 }
 
+TEST_CASE("a copy that has landed is unfinished until its own phase is waited for") {
+  struct TwoBoxes {
+    Tile<float, 1, 512> a, b;
+    Mbarrier full, other;
+  };
+  Tensor tensor({2, {32, 20}, {}, {32, 16}});
+  const auto run = [&](bool waits) {
+    return run_block<TwoBoxes>(32, [&](TwoBoxes& smem) {
+      if (threadIdx.x != 0) return;
+      mbarrier_init(smem.full, 1);
+      mbarrier_init(smem.other, 1);
+      fence_mbarrier_init();
+      const auto load = [&](Tile<float, 1, 512>& box, Mbarrier& barrier) {
+        mbarrier_arrive_expect_tx(barrier, 2048);
+        tma_load(box.at(0, 0), tensor.map, {0, 0}, barrier);
+      };
+      load(smem.a, smem.full);
+      mbarrier_wait(smem.full, 0);
+      load(smem.a, smem.full);
+      load(smem.b, smem.other);
+      mbarrier_wait(smem.other, 0);  // the older copy has landed, too
+      if (waits) mbarrier_wait(smem.full, 1);
+      static_cast<void>(smem.a(0, 0) + 1);
+      if (!waits) mbarrier_wait(smem.full, 1);
+    });
+  };
+  CHECK(texts(run(true)) == "");
+  CHECK(finds(run(false), Category::unfinished_copy, "no wait for its writer, a copy"));
+}
+
 TEST_CASE("a copy sees an initialised mbarrier only after a fence") {
   Tensor tensor({2, {32, 20}, {}, {32, 16}});
   const auto run = [&](bool fenced) {

@@ -62,7 +62,7 @@ FLASHBOOK_KERNEL(threads) add_rows(const FLASHBOOK_GRID_CONSTANT Parameters p) {
 
 /// x: [n rows, columns].
 inline LaunchStatus start_add_rows(void (*kernel)(Parameters), gmem<const float> x, gmem<float> y,
-                                    int n, void* stream) {
+                                   int n, void* stream) {
   Parameters p = {{}, y, n};
   const LaunchStatus status =
       make_tensor_map(p.x, x, {2, {columns, n * rows}, {1, columns}, {columns, rows / blocks}});
