@@ -123,9 +123,10 @@ TEST_CASE("a refusal names the field, its value and what is accepted") {
       {"alibi=bh", "alibi is of shape [B, H_q]: "},
       {"sinks hq=3", "sinks are 3 logits: "}};
   for (const auto& [words, start] : refusals) {
-    CAPTURE(refusal_of(words));
-    CHECK(refusal_of(words).find(start) == 0);
-    CHECK(refusal_of(words).find("; ") != std::string::npos);
+    const std::string refusal = refusal_of(words);
+    CAPTURE(refusal);
+    CHECK(refusal.find(start) == 0);
+    CHECK(refusal.find("; ") != std::string::npos);
   }
 }
 
