@@ -2,7 +2,6 @@
 found the mutant if it ends otherwise than with 0, or takes much longer than without one."""
 import dataclasses
 import os
-import pathlib
 import re
 import resource
 import signal

@@ -32,7 +32,10 @@ TARGETS = ['mutant_judge', 'problem_test', 'reference_test', 'oracle_test', 'gat
 def write(folder, files):
     """Some sources with their mutants, for the sample of tests/CMakeLists.txt."""
     from tree import switched_sources, write_sources
-    write_sources(folder / 'source', *switched_sources(ROOT, files))
+    texts, mutants = switched_sources(ROOT, files)
+    write_sources(folder / 'source', texts, mutants)
+    for file in texts:
+        (folder / 'source' / file).touch()  # a build wants what it makes to be newer than what it is made of
 
 
 def build(arguments):

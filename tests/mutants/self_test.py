@@ -2,7 +2,7 @@
 import sys
 
 sys.dont_write_bytecode = True
-from sites import Source, rewritten  # noqa: E402
+from sites import Sites, rewritten  # noqa: E402
 
 # source → what each mutant says, in the order of the text
 EXPECTED = {
@@ -32,13 +32,13 @@ SWITCHED = {
 def main():
     wrong = []
     for text, expected in EXPECTED.items():
-        mutants = [mutant for site in Source(text).find_sites() for mutant in site.mutants]
+        mutants = [mutant for site in Sites(text).find() for mutant in site.mutants]
         found = [mutant.change for mutant in sorted(mutants, key=lambda each: each.start)]
         if sorted(found) != sorted(expected):
             wrong.append(f'{text}\n  found    {sorted(found)}\n  expected {sorted(expected)}')
     for text, expected in SWITCHED.items():
         edits, numbers = [], {'statement': 0, '-': 1, '+': 2}
-        for site in Source(text).find_sites():
+        for site in Sites(text).find():
             mutant = site.mutants[0]
             number = numbers[mutant.kind if mutant.kind == 'statement' else mutant.change[0]]
             for edit in site.edits:

@@ -5,7 +5,7 @@ import re
 import shutil
 
 from planted import PLANTED
-from sites import Mutant, Site, Source, rewritten
+from sites import Mutant, Site, Sites, rewritten
 
 # What computes. Not in: interfaces and errors (no statements), the .npy reader (it has a fuzzer), what only shows or
 # records a run (trace, steps), and the data sheets of machines.
@@ -49,8 +49,8 @@ def key_of(file, mutant, text, seen):
 
 def switched(file, text, first):
     """The file's text with all its sites switched, numbered from `first` on, and its mutants."""
-    source, edits, mutants, seen = Source(text), [], [], {}
-    for site in source.find_sites() + list(planted_sites(file, source)):
+    source, edits, mutants, seen = Sites(text), [], [], {}
+    for site in source.find() + list(planted_sites(file, source)):
         for edit in site.edits:
             edit.text = edit.text.replace('{n}', str(first + len(mutants)))
         edits += site.edits
