@@ -42,10 +42,10 @@ void diverge(const Warp& warp, Instruction instruction, Site site) {
 }
 
 void diverge(const Warpgroup& group, const Warp& warp) {
-  const bool is_first = group.arrived == 0;
+  const bool is_first = group.arrived == 0 || warp.live != ~0u;
   sm->stop(Category::divergence, id_of(warp.site), is_first ? SiteId{0} : id_of(group.site),
            "warp " + std::to_string(warp.index) + " comes to " + name(warp.instruction) +
-               (is_first ? " in a warpgroup of fewer than 128 threads"
+               (is_first ? " in a warpgroup of fewer than 128 threads, or of which some have left"
                          : " while others of its warpgroup wait in ") +
                (is_first ? "" : name(group.instruction)));
 }

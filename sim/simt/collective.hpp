@@ -58,9 +58,13 @@ void collectively_in_warpgroup(Instruction instruction, Arguments& arguments, Si
   } else if (warp.instruction != instruction || !same(warp.site, site)) {
     diverge(warp, instruction, site);
   }
+  const std::uint32_t lane = 1u << thread.lane;
   warp.arguments[thread.lane] = &arguments;
-  warp.arrived |= 1u << thread.lane;
-  if (warp.arrived != warp.lanes) return sm->suspend_in_warp(thread);
+  warp.arrived |= lane;
+  if (warp.arrived != warp.live) {
+    sm->suspend_in_warp(thread);
+    if (!(warp.arrived & lane)) return;  // executed; else the lanes that were missing have left
+  }
 
   Warpgroup& group = sm->warpgroups.of(warp);
   if (group.arrived == 0) {
@@ -68,7 +72,7 @@ void collectively_in_warpgroup(Instruction instruction, Arguments& arguments, Si
     group.site = site;
   }
   Warp* const first = &sm->warps[warp.index / 4 * std::size_t{4}];
-  if (group.instruction != instruction || !same(group.site, site) ||
+  if (group.instruction != instruction || !same(group.site, site) || warp.live != ~0u ||
       sm->threads.size() < std::size_t{first->index + 4} * 32)
     diverge(group, warp);
   if (++group.arrived < 4) return sm->suspend_in_warp(thread);
@@ -81,7 +85,7 @@ void collectively_in_warpgroup(Instruction instruction, Arguments& arguments, Si
   group.arrived = 0;
   for (unsigned w = 0; w < 4; ++w) {
     first[w].arrived = 0;
-    sm->wake(first[w], &first[w] == &warp ? ~(1u << thread.lane) : ~0u);
+    sm->wake(first[w], &first[w] == &warp ? ~lane : ~0u);
   }
 }
 

@@ -129,19 +129,21 @@ class Launch {
     }
   }
 
+  void collect(Multiprocessor& block, Report& report) {
+    report.add(std::move(block.findings));
+    GlobalShadow& all = workers_[0]->block(0).global;
+    if (&block.global == &all) return;
+    all.merge(block.global, [&](const GlobalShadow::Conflict& conflict) {
+      add_conflict(report, shape_, options_.seed, conflict);
+    });
+  }
+
   /// What all workers found, and what their shadows of global memory tell about each other's.
   Report collect() {
     Report report;
-    GlobalShadow& all = workers_[0]->block(0).global;
     for (Worker& worker : workers_)
-      for (unsigned rank = 0; worker && rank < shape_.cluster; ++rank) {
-        Multiprocessor& block = worker->block(rank);
-        report.add(std::move(block.findings));
-        if (&block.global == &all) continue;
-        all.merge(block.global, [&](const GlobalShadow::Conflict& conflict) {
-          add_conflict(report, shape_, options_.seed, conflict);
-        });
-      }
+      for (unsigned rank = 0; worker && rank < shape_.cluster; ++rank)
+        collect(worker->block(rank), report);
     for (Worker& worker : workers_)
       if (worker) pool().give_back(std::move(worker));
     sort_findings(report);
