@@ -17,8 +17,6 @@ namespace {
 using conformance::Data;
 using conformance::Results;
 
-constexpr std::size_t cache_bytes = std::size_t{128} << 20;  // more than the L2 of any GPU we know
-
 std::string known_rungs(std::span<const KernelPair> pairs) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -130,8 +128,7 @@ class Runner {
   template <class Make>
   void on_gpu(PassRun& out, const Make& make) const {
     const std::unique_ptr<Device> device = gpu_device();
-    const std::size_t copies =
-        options_.once ? 1 : std::clamp<std::size_t>(cache_bytes / (bytes_ + 1) + 1, 2, 32);
+    const std::size_t copies = options_.once ? 1 : rotated_sets(bytes_);
     std::vector<decltype(make(*device))> calls;
     std::vector<std::function<void()>> launches;
     for (std::size_t i = 0; i < copies; ++i) calls.push_back(make(*device));

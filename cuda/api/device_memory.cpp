@@ -24,8 +24,7 @@ DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
     : device_(device),
       size_(bytes),
       memory_(static_cast<std::byte*>(device.allocate(bytes + 2 * band))) {
-  const std::vector<std::byte> fresh(bytes + 2 * band, untouched);
-  device_.copy_in(memory_, fresh.data(), fresh.size());
+  device_.fill(memory_, untouched, bytes + 2 * band);
 }
 
 void DeviceMemory::check_bands(const std::string& what) const {
