@@ -2,13 +2,13 @@
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
 # PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, large, sanitize,
-# counters, wavefronts; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
+# counters, wavefronts, receipts, which holds suite; default: all but suite. Exit status 1 if any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
 shift || true
 stages=("${@:-suite}")
-(($#)) || stages=(suite large sanitize counters wavefronts)
+(($#)) || stages=(receipts large sanitize counters wavefronts)
 failed=0
 jobs=$(mktemp)
 trap 'rm -f "$jobs"' EXIT
@@ -22,6 +22,13 @@ check() { # check COMMAND…: prints it, its end and how long it took
 }
 
 suite() { check "$program" verify --on gpu; }
+
+# The suite and the bench, kept in RECEIPTS (default: docs/receipts beside this folder).
+receipts() {
+  local folder=${RECEIPTS:-$here/../../docs/receipts}
+  check "$program" verify --on gpu --receipt="$folder"
+  check "$program" bench --on gpu --receipt="$folder" --csv "$folder/bench.csv"
+}
 
 # Every rung at 4k, those that store no N × N matrix at 16k and beyond; sampled rows and keys.
 large() {

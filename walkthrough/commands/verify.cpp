@@ -11,7 +11,9 @@
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/margins.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/places.hpp"
 #include "walkthrough/progress.hpp"
+#include "walkthrough/receipts/parts.hpp"
 #include "walkthrough/report_json.hpp"
 
 namespace flashbook {
@@ -23,6 +25,7 @@ constexpr std::size_t most_failures = 20;  // printed in full; --json has them a
 struct Options {
   std::string implementation, on, cases = "*", problem;
   std::uint64_t seed = 1;
+  std::string receipt;  // the folder; empty: none
   bool as_json = false, as_margins = false;
 };
 
@@ -144,7 +147,19 @@ void print_report(const std::vector<CaseReport>& reports, const Implementations&
   print_reasons(reports, Status::failed, "Failed.");
 }
 
+/// The whole suite's word on each kernel.
+void write_receipts(const std::vector<CaseReport>& reports, const std::string& folder) {
+  const auto without = receipts::write_parts(
+      folder, "verify", receipts::kernel_builds(), find_gpu(), [&](const std::string& kernel) {
+        return receipts::verify_part(kernel, gpu_pairs(), reports);
+      });
+  for (const std::string& kernel : without)
+    std::cerr << "no receipt of " << kernel << ": it failed, or passed nothing\n";
+}
+
 void verify_command(const Options& options) {
+  if (!options.receipt.empty() && options.on != "gpu")
+    throw InputError("--receipt is for what a GPU shows: pass --on gpu, too");
   const Implementations all = chosen_implementations(options);
   const std::vector<CaseReport> reports = run(all, options);
   if (options.as_json)
@@ -153,6 +168,7 @@ void verify_command(const Options& options) {
     print_margin_tables(reports, all);
   else
     print_report(reports, all);
+  if (!options.receipt.empty()) write_receipts(reports, options.receipt);
   if (any(reports, Status::failed)) throw CLI::RuntimeError(1);
 }
 
@@ -162,20 +178,28 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("verify", "check implementations against the oracle, gradients included");
-  verb->add_option("--impl", options->implementation,
-                   "only this one (see list); default: all in C++, or with --on all kernels");
+  CLI::Option* one =
+      verb->add_option("--impl", options->implementation,
+                       "only this one (see list); default: all in C++, or with --on all kernels");
   verb->add_option("--on", options->on,
                    "the CUDA kernels: on the emulator (cpu) or on the GPU (gpu)");
   CLI::Option* cases = verb->add_option("--case", options->cases,
                                         "cases by name, * and ? allowed, such as 'pair/*sinks*'");
-  verb->add_option("--problem", options->problem,
-                   "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
-      ->excludes(cases);
+  CLI::Option* problem =
+      verb->add_option("--problem", options->problem,
+                       "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
+          ->excludes(cases);
   verb->add_option("--seed", options->seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
   CLI::Option* json = verb->add_flag("--json", options->as_json, "a list of reports, for programs");
   verb->add_flag("--margins", options->as_margins,
                  "the largest fraction of each gate, as the tables of docs/margins.md")
       ->excludes(json);
+  verb->add_flag(
+          "--receipt{" + (sources_folder() / "docs/receipts").string() + "}", options->receipt,
+          "keeps what the whole suite showed on the GPU in docs/receipts, or --receipt=FOLDER")
+      ->excludes(one)
+      ->excludes(cases)
+      ->excludes(problem);
   verb->callback([options] { verify_command(*options); });
 }
 
