@@ -17,28 +17,25 @@
 namespace flashbook::bench {
 namespace {
 
-/// Runs each launch once a time, and says that it took what was told.
+/// Says that its launches took what was told.
 class ToldTimes : public Repeated {
  public:
-  ToldTimes(std::vector<std::function<void()>> launches, std::vector<double> times)
-      : launches_(std::move(launches)), times_(std::move(times)) {}
-  double seconds() override {
-    for (const auto& launch : launches_) launch();
-    return times_[next_++ % times_.size()];
-  }
+  explicit ToldTimes(std::vector<double> times) : times_(std::move(times)) {}
+  double seconds() override { return times_[next_++ % times_.size()]; }
 
  private:
-  std::vector<std::function<void()>> launches_;
   std::vector<double> times_;
   std::size_t next_ = 0;
 };
 
+/// Runs each launch once.
 class FakeDevice : public EmulatedDevice {
  public:
   explicit FakeDevice(std::vector<double> times) : EmulatedDevice({}), times_(std::move(times)) {}
 
   std::unique_ptr<Repeated> repeat(std::vector<std::function<void()>> launches) override {
-    return std::make_unique<ToldTimes>(std::move(launches), times_);
+    for (const auto& launch : launches) launch();
+    return std::make_unique<ToldTimes>(times_);
   }
   Memory memory() const override { return {free, std::size_t{141} << 30}; }
 
@@ -136,9 +133,7 @@ TEST_CASE("--shape: what cannot be is refused by its word") {
 
 TEST_CASE("a row holds the median, the spread, the rate and its fraction of the product's") {
   FakeDevice device({3e-3, 1e-3, 2e-3, 5e-3, 4e-3});
-  const Gemm gemm = {
-      std::make_unique<ToldTimes>(std::vector<std::function<void()>>{}, std::vector<double>{0.5}),
-      1e9};
+  const Gemm gemm = {std::make_unique<ToldTimes>(std::vector<double>{0.5}), 1e9};
   for (const Pass pass : {Pass::forward, Pass::backward}) {
     const std::vector<Row> rows = run(device, emulated_pairs(), pass, gemm);
     const Row& row =
@@ -209,7 +204,11 @@ TEST_CASE("implementations in C++ are timed and judged") {
   for (const Pass pass : {Pass::forward, Pass::backward})
     for (const Row& row : bench({small, pass, small_problem, tensors}, {&team}, {}, {})) {
       CAPTURE(row.impl);
-      CHECK(row.note == "");
+      CHECK_FALSE(row.failed);
+      if (!row.seconds) {  // io.split_kv has no backward pass
+        CHECK_FALSE(row.note.empty());
+        continue;
+      }
       CHECK(*row.seconds > 0);
       CHECK(*row.margin <= 1);
     }
