@@ -57,7 +57,7 @@ TEST_CASE("bench --on cpu: C++ has rates, kernels the time of their emulation, a
 TEST_CASE("bench: names, with and without cuda. and the machine; the table") {
   const Run run = Scratch().flashbook(tiny + "--impl one_pass,io.fa2 --pass forward --dtype fp16");
   CHECK(run.status == 0);
-  for (const char* part : {"cuda.one_pass@cpu", "io.fa2", "GEMM", "TFLOP/s", "predict no GPU's"}) {
+  for (const char* part : {"cuda.one_pass@cpu", "io.fa2", "GEMM", "GFLOP/s", "predict no GPU's"}) {
     CAPTURE(part);
     CHECK(run.out.find(part) != std::string::npos);
   }
