@@ -23,11 +23,14 @@ check() { # check COMMAND…: prints it, its end and how long it took
 
 suite() { check "$program" verify --on gpu; }
 
-# The suite and the bench, kept in RECEIPTS (default: docs/receipts beside this folder).
+# The suite and the bench, kept in RECEIPTS (default: docs/receipts beside this folder). Three lengths of
+# the grid: at 16k the first rungs take minutes.
 receipts() {
   local folder=${RECEIPTS:-$here/../../docs/receipts}
+  mkdir -p "$folder"
   check "$program" verify --on gpu --receipt="$folder"
-  check "$program" bench --on gpu --receipt="$folder" --csv "$folder/bench.csv"
+  check "$program" bench --on gpu --receipt="$folder" --rounds 3 \
+    --shape "n=512,1024,4096 d=64,128,256 dense causal"
 }
 
 # Every rung at 4k, those that store no N × N matrix at 16k and beyond; sampled rows and keys.
