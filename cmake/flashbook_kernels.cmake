@@ -15,6 +15,9 @@ function(flashbook_kernels)
   if(FLASHBOOK_HAS_CUDA)
     string(REPLACE / _ objects ${room}_gpu)
     flashbook_cuda_objects(${objects} SOURCES ${cu_sources})
+    # No compiler cache in between: it would not keep the PTX.
+    set_target_properties(${objects} PROPERTIES
+      CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/keep_ptx.sh)
     target_sources(flashbook_kernels PRIVATE $<TARGET_OBJECTS:${objects}>)
   endif()
 endfunction()

@@ -17,8 +17,6 @@ namespace {
 using conformance::Data;
 using conformance::Results;
 
-constexpr std::size_t cache_bytes = std::size_t{128} << 20;  // more than the L2 of any GPU we know
-
 std::string known_rungs(std::span<const KernelPair> pairs) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -164,7 +162,7 @@ std::size_t calls_past_the_cache(const AttentionProblem& problem) {
   const flashbook_problem& p = problem.fields();
   const auto elements = p.batch * (p.heads_q * p.n_q + p.heads_kv * p.n_k) * (p.d + p.d_v);
   const auto bytes = static_cast<std::size_t>(elements * bytes_of(problem.dtype()));
-  return std::clamp<std::size_t>(cache_bytes / (bytes + 1) + 1, 2, 32);
+  return rotated_sets(bytes);
 }
 
 Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine machine,

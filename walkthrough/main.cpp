@@ -84,6 +84,8 @@ int run(int argc, char** argv) {
   flashbook::add_run(app);
   flashbook::add_demo(app);
   flashbook::add_timing(app);
+  flashbook::add_bench(app);
+  flashbook::add_receipts(app);
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return checked(0);

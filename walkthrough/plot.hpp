@@ -30,7 +30,7 @@ struct Plot {
   std::string title;
   Axis x, y;
   std::vector<Series> series;
-  std::string otherwise = "from a formula";  ///< what a point is that was not executed
+  std::string otherwise = "from a formula";  ///< what open marks are; empty: none
 };
 
 /// A picture that follows the viewer's light or dark theme.

@@ -96,7 +96,8 @@ std::string svg(const Plot& plot) {
                      ") rotate(-90)\"");
   for (std::size_t s = 0; s < plot.series.size(); ++s)
     out << line(axes, plot.series[s], colours.at(s));
-  out << line_names(axes, plot) << legend(plot.otherwise) << "</svg>\n";
+  out << line_names(axes, plot) << (plot.otherwise.empty() ? "" : legend(plot.otherwise))
+      << "</svg>\n";
   return out.str();
 }
 

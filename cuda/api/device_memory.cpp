@@ -25,8 +25,7 @@ DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
       band_behind_(2 * band - 1 - (bytes + band - 1) % band),
       memory_(static_cast<std::byte*>(device.allocate(band + bytes + band_behind_)),
               Release{device}) {
-  const std::vector<std::byte> fresh(band + bytes + band_behind_, untouched);
-  device_.copy_in(memory_.get(), fresh.data(), fresh.size());
+  device_.fill(memory_.get(), untouched, band + bytes + band_behind_);
 }
 
 void DeviceMemory::check_bands(const std::string& what) const {

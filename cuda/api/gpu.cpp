@@ -1,6 +1,10 @@
 // The GPU's side of machine.hpp.
 #include <cuda_runtime_api.h>
 
+#include <fstream>
+#include <iterator>
+#include <regex>
+
 #include "cpu_reference/error.hpp"
 #include "cuda/api/gpu_device.hpp"
 #include "cuda/api/machine.hpp"
@@ -10,6 +14,18 @@ namespace {
 
 // cp.async, ldmatrix of 16-bit types and mma m16n8k16: PTX ISA, "Target ISA Notes" of each.
 constexpr int needed_capability = 80;
+
+/// The kernel module says its version; elsewhere the runtime knows the driver's CUDA.
+std::string driver_version() {
+  std::ifstream module("/proc/driver/nvidia/version");
+  const std::string text((std::istreambuf_iterator<char>(module)), {});
+  std::smatch version;
+  if (std::regex_search(text, version, std::regex("[0-9]+\\.[0-9]+(\\.[0-9]+)?")))
+    return version.str();
+  int cuda = 0;
+  cudaDriverGetVersion(&cuda);
+  return "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+}
 
 /// Without a driver the runtime says that the driver is too old.
 std::string reason_of(cudaError_t error) {
@@ -63,6 +79,7 @@ Gpu find_gpu() {
     return found;
   }
   found.name = properties.name;
+  found.driver = driver_version();
   found.capability = 10 * properties.major + properties.minor;
   if (found.capability < needed_capability)
     found.missing = "the kernels need sm_" + std::to_string(needed_capability) + "; this device, " +

@@ -3,9 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <utility>
+#include <vector>
 
 namespace flashbook {
 namespace {
@@ -15,6 +18,29 @@ constexpr std::size_t alignment = 256;
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
+
+template <class Work>
+double seconds_of(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class HostRepeats : public Repeated {
+ public:
+  explicit HostRepeats(std::vector<std::function<void()>> launches)
+      : launches_(std::move(launches)) {}
+
+  double seconds() override {
+    return seconds_of([&] {
+             for (const auto& launch : launches_) launch();
+           }) /
+           static_cast<double>(launches_.size());
+  }
+
+ private:
+  std::vector<std::function<void()>> launches_;
+};
 
 }  // namespace
 
@@ -50,11 +76,32 @@ void HostDevice::copy_out(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);  // a tensor of no element may be null
 }
 
+void HostDevice::fill(void* memory, std::byte value, std::size_t bytes) {
+  if (bytes > 0) std::memset(memory, std::to_integer<int>(value), bytes);
+}
+
+Device::Memory HostDevice::memory() const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return {page * static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)),
+          page * static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES))};
+}
+
+std::unique_ptr<Repeated> HostDevice::repeat(std::vector<std::function<void()>> launches) {
+  return std::make_unique<HostRepeats>(std::move(launches));
+}
+
+double HostDevice::copy_rate() {
+  const std::vector<char> from(std::size_t{64} << 20, 1);
+  std::vector<char> to(from.size());
+  std::vector<double> times(7);
+  for (double& time : times)
+    time = seconds_of([&] { std::memcpy(to.data(), from.data(), from.size()); });
+  std::nth_element(times.begin(), times.begin() + 3, times.end());
+  return 2 * static_cast<double>(from.size()) / times[3];
+}
+
 double HostDevice::seconds(std::span<const std::function<void()>> launches) {
-  const auto start = std::chrono::steady_clock::now();
-  for (const auto& launch : launches) launch();
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return passed.count() / static_cast<double>(launches.size());
+  return HostRepeats({launches.begin(), launches.end()}).seconds();
 }
 
 }  // namespace flashbook

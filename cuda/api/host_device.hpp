@@ -15,8 +15,12 @@ class HostDevice : public Device {
   void release(void* memory) noexcept override;
   void copy_in(void* to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, const void* from, std::size_t bytes) override;
+  void fill(void* memory, std::byte value, std::size_t bytes) override;
+  Memory memory() const override;
   void* stream() override { return nullptr; }
   void finish() override {}
+  std::unique_ptr<Repeated> repeat(std::vector<std::function<void()>> launches) override;
+  double copy_rate() override;
   double seconds(std::span<const std::function<void()>> launches) override;
   void profiled(const std::function<void()>& launch) override { launch(); }
 

@@ -35,6 +35,7 @@ std::span<const KernelPair> gpu_pairs();
 struct Gpu {
   std::string missing;  ///< why there is none that runs our kernels; empty if there is
   std::string name;     ///< "NVIDIA H200"
+  std::string driver;   ///< "580.159.04", or what CUDA it has if that is all it says
   int capability = 0;   ///< 90 for sm_90
 };
 Gpu find_gpu();

@@ -1,5 +1,6 @@
 // The GPU's side of machine.hpp where the build had no nvcc.
 #include "cpu_reference/error.hpp"
+#include "cuda/api/cublas.hpp"
 #include "cuda/api/machine.hpp"
 
 namespace flashbook {
@@ -12,6 +13,7 @@ Gpu find_gpu() {
   return {
       "this program was built without nvcc, for the CPU only: install the CUDA Toolkit and "
       "build it again, or run on the emulator (--on cpu)",
+      {},
       {}};
 }
 
@@ -23,6 +25,10 @@ CurrentGpu::~CurrentGpu() = default;
 
 std::unique_ptr<Device> gpu_device() {
   throw InputError(find_gpu().missing);
+}
+
+std::unique_ptr<Cublas> load_cublas(void*, void*, std::size_t) {
+  return nullptr;
 }
 
 }  // namespace flashbook

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "cpu_reference/parallel.hpp"
 #include "tests/conformance/large_columns.hpp"
 #include "tests/conformance/random_numbers.hpp"
 
@@ -150,35 +154,52 @@ Margins placed_lse(Margins margins, const Piece& piece) {
   return margins;
 }
 
-struct Asked {
-  bool forward, backward;
-};
-
-void judge_rows(Collector& collector, const AttentionProblem& problem, const Data& data,
-                const Results& results, const Arithmetic& arithmetic, const Piece& rows,
-                Asked asked) {
-  const RowBlock alone(problem, rows, data.inputs(), data.cotangents());
-  const Expectation expected =
-      expect_rows(alone.problem, alone.inputs, alone.cotangents, arithmetic);
-  const auto judged = [&](Output output) {
-    return placed(
-        judge(expected, output, shape(alone.problem, output), part_of(results[output], rows), {}),
-        rows);
-  };
-  if (asked.forward) {
-    collector.add(Output::O, judged(Output::O));
-    collector.add(Output::LSE,
-                  placed_lse(judge(expected, Output::LSE, shape(alone.problem, Output::LSE),
-                                   lse_of(results[Output::LSE], rows), {}),
-                             rows));
-  }
-  if (asked.backward) collector.add(Output::dQ, judged(Output::dQ));
+bool is_among(const std::vector<Output>& outputs, Output output) {
+  return std::find(outputs.begin(), outputs.end(), output) != outputs.end();
 }
 
-void judge_keys(Collector& collector, const AttentionProblem& problem, const Data& data,
-                const Results& results, const Arithmetic& arithmetic, const Piece& keys) {
-  const Inputs inputs = data.inputs();
-  const Cotangents cotangents = data.cotangents();
+/// What is expected of the rows of a piece.
+struct ExpectedRows {
+  Piece rows;
+  AttentionProblem problem;
+  Expectation expected;
+};
+
+std::vector<ExpectedRows> expect_sample(const AttentionProblem& problem, const Inputs& inputs,
+                                        const Cotangents& cotangents, std::uint64_t seed,
+                                        const Arithmetic& arithmetic) {
+  const flashbook_problem& p = problem.fields();
+  const std::set<Piece> chosen = sample(p.batch, p.heads_q, p.n_q, seed, stream_rows);
+  const std::vector<Piece> pieces(chosen.begin(), chosen.end());
+  std::vector<std::optional<ExpectedRows>> expected(pieces.size());
+  parallel_for(static_cast<Index>(pieces.size()), [&](Index i) {
+    const auto n = static_cast<std::size_t>(i);
+    const RowBlock alone(problem, pieces[n], inputs, cotangents);
+    expected[n] = {pieces[n], alone.problem,
+                   expect(alone.problem, alone.inputs, alone.cotangents, arithmetic)};
+  });
+  std::vector<ExpectedRows> all;
+  for (auto& each : expected) all.push_back(std::move(*each));
+  return all;
+}
+
+void judge_rows(Collector& collector, const ExpectedRows& rows, const Results& results,
+                const std::vector<Output>& asked) {
+  for (Output output : {Output::O, Output::dQ})
+    if (is_among(asked, output))
+      collector.add(output, placed(judge(rows.expected, output, shape(rows.problem, output),
+                                         part_of(results[output], rows.rows), {}),
+                                   rows.rows));
+  if (is_among(asked, Output::LSE))
+    collector.add(Output::LSE,
+                  placed_lse(judge(rows.expected, Output::LSE, shape(rows.problem, Output::LSE),
+                                   lse_of(results[Output::LSE], rows.rows), {}),
+                             rows.rows));
+}
+
+void judge_keys(Collector& collector, const AttentionProblem& problem, const Inputs& inputs,
+                const Cotangents& cotangents, const Results& results, const Arithmetic& arithmetic,
+                const Piece& keys) {
   const Expectation expected = expect_columns(problem, inputs, cotangents, results, arithmetic,
                                               {keys.batch, keys.head, keys.first, keys.count});
   for (Output output : {Output::dK, Output::dV}) {
@@ -189,58 +210,107 @@ void judge_keys(Collector& collector, const AttentionProblem& problem, const Dat
   }
 }
 
-Judgement judge_sample(const AttentionProblem& problem, std::uint64_t seed, const Data& data,
-                       const Results& results, const Arithmetic& arithmetic, Asked asked) {
-  const flashbook_problem& p = problem.fields();
-  const std::set<Piece> rows = sample(p.batch, p.heads_q, p.n_q, seed, stream_rows);
-  // Also for a backward pass alone: what it read must be right.
-  Collector collector, read;
-  for (const Piece& piece : rows) {
-    judge_rows(collector, problem, data, results, arithmetic, piece, asked);
-    if (!asked.forward) judge_rows(read, problem, data, results, arithmetic, piece, {true, false});
-  }
-  const std::string sampled = "O, LSE and dQ: " + std::to_string(rows.size()) + " blocks of " +
-                              std::to_string(block) + " rows, exactly";
-  Judgement judgement = collector.judgement();
-  for (const std::string& fault : read.judgement().faults) judgement.faults.push_back(fault);
-  judgement.sampled = sampled;
-  if (!asked.backward || arithmetic.materialised || !judgement.faults.empty()) return judgement;
-
-  const std::set<Piece> keys = sample(p.batch, p.heads_kv, p.n_k, seed, stream_keys);
-  for (const Piece& piece : keys) judge_keys(collector, problem, data, results, arithmetic, piece);
-  judgement = collector.judgement();
-  judgement.sampled = sampled + "; dK and dV: " + std::to_string(keys.size()) + " blocks of " +
-                      std::to_string(block) +
-                      " keys, from the LSE and O computed, whose sampled rows passed; gate 1";
-  return judgement;
-}
-
-Judgement judge_whole(const AttentionProblem& problem, const Data& data, const Results& results,
-                      const Arithmetic& arithmetic, Asked asked) {
-  const Expectation expected = expect(problem, data.inputs(), data.cotangents(), arithmetic);
-  Collector collector;
-  for (Output output : {Output::O, Output::LSE, Output::dQ, Output::dK, Output::dV}) {
-    if (is_gradient(output) ? !asked.backward : !asked.forward) continue;
-    collector.add(output,
-                  judge(expected, output, shape(problem, output), results[output].numbers(), {}));
-  }
-  return collector.judgement();
-}
-
 }  // namespace
+
+class RunJudge::State {
+ public:
+  State(const AttentionProblem& problem, std::uint64_t seed, const Inputs& inputs,
+        const Cotangents& cotangents)
+      : problem_(problem), seed_(seed), inputs_(inputs), cotangents_(cotangents) {}
+
+  Judgement judge(const Results& results, const Properties& properties,
+                  const std::vector<Output>& asked) {
+    const flashbook_problem& p = problem_.fields();
+    const Arithmetic arithmetic = arithmetic_of(problem_.dtype(), properties);
+    const double pairs = static_cast<double>(p.batch * p.heads_q) * static_cast<double>(p.n_q) *
+                         static_cast<double>(p.n_k);
+    return pairs > static_cast<double>(most_pairs) ? judge_sample(results, arithmetic, asked)
+                                                   : judge_whole(results, arithmetic, asked);
+  }
+
+ private:
+  /// What one arithmetic may give.
+  struct Expected {
+    Arithmetic arithmetic;
+    std::vector<ExpectedRows> rows;    // of a sample
+    std::optional<Expectation> whole;  // of a problem that is computed as a whole
+  };
+
+  Expected& expected_of(const Arithmetic& arithmetic) {
+    for (Expected& known : expected_)
+      if (known.arithmetic == arithmetic) return known;
+    expected_.push_back({arithmetic, {}, std::nullopt});
+    return expected_.back();
+  }
+
+  Judgement judge_whole(const Results& results, const Arithmetic& arithmetic,
+                        const std::vector<Output>& asked) {
+    std::optional<Expectation>& expected = expected_of(arithmetic).whole;
+    if (!expected) expected = expect(problem_, inputs_, cotangents_, arithmetic);
+    Collector collector;
+    for (Output output : asked)
+      collector.add(output,
+                    flashbook::conformance::judge(*expected, output, shape(problem_, output),
+                                                  results[output].numbers(), {}));
+    return collector.judgement();
+  }
+
+  Judgement judge_sample(const Results& results, const Arithmetic& arithmetic,
+                         const std::vector<Output>& asked) {
+    std::vector<ExpectedRows>& rows = expected_of(arithmetic).rows;
+    if (rows.empty()) rows = expect_sample(problem_, inputs_, cotangents_, seed_, arithmetic);
+    // Also for a backward pass alone: what it read must be right.
+    Collector collector, read;
+    for (const ExpectedRows& piece : rows) {
+      judge_rows(collector, piece, results, asked);
+      if (is_among(asked, Output::dK) && !is_among(asked, Output::O))
+        judge_rows(read, piece, results, {Output::O, Output::LSE});
+    }
+    const std::string sampled = "O, LSE and dQ: " + std::to_string(rows.size()) + " blocks of " +
+                                std::to_string(block) + " rows, exactly";
+    Judgement judgement = collector.judgement();
+    for (const std::string& fault : read.judgement().faults) judgement.faults.push_back(fault);
+    judgement.sampled = sampled;
+    if (!is_among(asked, Output::dK) || arithmetic.materialised || !judgement.faults.empty())
+      return judgement;
+
+    const flashbook_problem& p = problem_.fields();
+    const std::set<Piece> keys = sample(p.batch, p.heads_kv, p.n_k, seed_, stream_keys);
+    for (const Piece& piece : keys)
+      judge_keys(collector, problem_, inputs_, cotangents_, results, arithmetic, piece);
+    judgement = collector.judgement();
+    judgement.sampled = sampled + "; dK and dV: " + std::to_string(keys.size()) + " blocks of " +
+                        std::to_string(block) +
+                        " keys, from the LSE and O computed, whose sampled rows passed; gate 1";
+    return judgement;
+  }
+
+  const AttentionProblem& problem_;
+  std::uint64_t seed_;
+  Inputs inputs_;
+  Cotangents cotangents_;
+  std::deque<Expected> expected_;
+};
+
+RunJudge::RunJudge(const AttentionProblem& problem, std::uint64_t seed, const Inputs& inputs,
+                   const Cotangents& cotangents)
+    : state_(std::make_unique<State>(problem, seed, inputs, cotangents)) {}
+
+RunJudge::~RunJudge() = default;
+
+Judgement RunJudge::judge(const Results& results, const Properties& properties,
+                          const std::vector<Output>& asked) {
+  return state_->judge(results, properties, asked);
+}
 
 Judgement judge_run(const ProblemSpec& spec, std::uint64_t seed, const Data& data,
                     const Results& results, const Properties& properties, bool forward,
                     bool backward) {
-  const AttentionProblem& problem = spec.problem;
-  const flashbook_problem& p = problem.fields();
-  const Arithmetic arithmetic = arithmetic_of(problem.dtype(), properties);
-  const double pairs = static_cast<double>(p.batch * p.heads_q) * static_cast<double>(p.n_q) *
-                       static_cast<double>(p.n_k);
-  const Asked asked = {forward, backward};
-  Judgement judgement = pairs > static_cast<double>(most_pairs)
-                            ? judge_sample(problem, seed, data, results, arithmetic, asked)
-                            : judge_whole(problem, data, results, arithmetic, asked);
+  std::vector<Output> asked;
+  if (forward) asked = {Output::O, Output::LSE};
+  if (backward) asked.insert(asked.end(), {Output::dQ, Output::dK, Output::dV});
+  RunJudge judge(spec.problem, seed, data.inputs(), data.cotangents());
+  Judgement judgement = judge.judge(results, properties, asked);
   for (const OutputReport& report : judgement.outputs)
     if (std::string misplaced = find_misplaced_writes(results[report.output], report.output);
         !misplaced.empty())

@@ -2,13 +2,14 @@
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
 # PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, interface, large,
-# sanitize, counters, wavefronts; default: all. Exit status 1 if any fails. docs/validation.md says what each shows.
+# sanitize, counters, wavefronts, receipts, which holds suite; default: all but suite. Exit status 1 if
+# any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
 shift || true
 stages=("${@:-suite}")
-(($#)) || stages=(suite interface large sanitize counters wavefronts)
+(($#)) || stages=(receipts interface large sanitize counters wavefronts)
 failed=0
 jobs=$(mktemp)
 trap 'rm -f "$jobs"' EXIT
@@ -31,6 +32,16 @@ interface() {
   [[ -x $of_build/gpu_test ]] || of_build=$(dirname "$program")
   check "$of_build/gpu_test"
   check "$program" verify --plugin "$of_build/libplugin_cuda.so"
+}
+
+# The suite and the bench, kept in RECEIPTS (default: docs/receipts beside this folder). Three lengths of
+# the grid: at 16k the first rungs take minutes.
+receipts() {
+  local folder=${RECEIPTS:-$here/../../docs/receipts}
+  mkdir -p "$folder"
+  check "$program" verify --on gpu --receipt="$folder"
+  check "$program" bench --on gpu --receipt="$folder" --rounds 3 \
+    --shape "n=512,1024,4096 d=64,128,256 dense causal"
 }
 
 # Every rung at 4k, those that store no N × N matrix at 16k and beyond; sampled rows and keys.

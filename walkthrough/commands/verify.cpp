@@ -12,8 +12,10 @@
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/margins.hpp"
 #include "walkthrough/number_table.hpp"
+#include "walkthrough/places.hpp"
 #include "walkthrough/plugin/verify_plugin.hpp"
 #include "walkthrough/progress.hpp"
+#include "walkthrough/receipts/parts.hpp"
 #include "walkthrough/report_json.hpp"
 
 namespace flashbook {
@@ -26,6 +28,7 @@ struct Options {
   std::string implementation, on, plugin, cases = "*", problem;
   std::uint64_t seed = 1;
   double timeout = 30;
+  std::string receipt;  // the folder; empty: none
   bool as_json = false, as_margins = false;
 };
 
@@ -183,7 +186,19 @@ void print_report(const Judged& judged, bool is_plugin) {
   if (!judged.stopped.empty()) std::cout << "\nStopped: " << judged.stopped << ".\n";
 }
 
+/// The whole suite's word on each kernel.
+void write_receipts(const std::vector<CaseReport>& reports, const std::string& folder) {
+  const auto without = receipts::write_parts(
+      folder, "verify", receipts::kernel_builds(), find_gpu(), [&](const std::string& kernel) {
+        return receipts::verify_part(kernel, gpu_pairs(), reports);
+      });
+  for (const std::string& kernel : without)
+    std::cerr << "no receipt of " << kernel << ": it failed, or passed nothing\n";
+}
+
 void verify_command(const Options& options) {
+  if (!options.receipt.empty() && options.on != "gpu")
+    throw InputError("--receipt is for what a GPU shows: pass --on gpu, too");
   const bool is_plugin = !options.plugin.empty();
   const Judged judged = run(options);
   if (options.as_json)
@@ -192,6 +207,7 @@ void verify_command(const Options& options) {
     std::cout << margins_of(judged.reports).markdown(judged.names);
   else
     print_report(judged, is_plugin);
+  if (!options.receipt.empty()) write_receipts(judged.reports, options.receipt);
   const bool is_vacuous = is_plugin && was_nothing_judged(judged.reports);
   if (any(judged.reports, Status::failed) || !judged.stopped.empty() || is_vacuous)
     throw CLI::RuntimeError(1);
@@ -219,15 +235,23 @@ void add_verify(CLI::App& app) {
       ->needs(plugin);
   CLI::Option* cases = verb->add_option("--case", options->cases,
                                         "cases by name, * and ? allowed, such as 'pair/*sinks*'");
-  verb->add_option("--problem", options->problem,
-                   "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
-      ->excludes(cases);
+  CLI::Option* problem =
+      verb->add_option("--problem", options->problem,
+                       "one problem in words, such as \"nq=65 nk=127 d=64 dtype=bf16 causal\"")
+          ->excludes(cases);
   verb->add_option("--seed", options->seed, "of the data; default 1")
       ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   CLI::Option* json = verb->add_flag("--json", options->as_json, "a list of reports, for programs");
   verb->add_flag("--margins", options->as_margins,
                  "the largest fraction of each gate, as the tables of docs/margins.md")
       ->excludes(json);
+  verb->add_flag(
+          "--receipt{" + (sources_folder() / "docs/receipts").string() + "}", options->receipt,
+          "keeps what the whole suite showed on the GPU in docs/receipts, or --receipt=FOLDER")
+      ->excludes(implementation)
+      ->excludes(plugin)
+      ->excludes(cases)
+      ->excludes(problem);
   verb->callback([options] { verify_command(*options); });
 }
 
