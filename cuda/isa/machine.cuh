@@ -9,14 +9,15 @@
 /// A function that kernels and their launchers call.
 #define FLASHBOOK_HOST_DEVICE __host__ __device__ __forceinline__
 /// A kernel of blocks of `threads` threads: `FLASHBOOK_KERNEL(128) forward(Parameters p) {...}`
-#define FLASHBOOK_KERNEL(threads) __global__ void __launch_bounds__(threads)
+/// With a second number, so many blocks must fit a multiprocessor: registers are shared out so.
+#define FLASHBOOK_KERNEL(...) __global__ void __launch_bounds__(__VA_ARGS__)
 
 #else
 
 #define FLASHBOOK_MACHINE emulated
 #define FLASHBOOK_DEVICE inline
 #define FLASHBOOK_HOST_DEVICE inline
-#define FLASHBOOK_KERNEL(threads) inline void
+#define FLASHBOOK_KERNEL(...) inline void
 
 #include "sim/simt/site.hpp"
 
