@@ -9,6 +9,7 @@
 #pragma once
 
 #include "cuda/forward/kernels.hpp"
+#include "cuda/rules/async_tile_io.cuh"
 #include "cuda/rules/blocks.cuh"
 #include "cuda/rules/launcher.cuh"
 #include "cuda/rules/refusal.hpp"

@@ -5,10 +5,11 @@
 //
 // Predicted against double_buffering: 1.0 times as fast, for neither has a conflict, and registers
 // limit the blocks of a multiprocessor. Measured: 1.00 at d = 128, but 1.10 at d = 64, where
-// addresses now take so few registers, 128 a lane instead of 168, that a fourth block fits.
+// addresses now take so few registers, 128 a lane instead of 135, that a fourth block fits.
 #pragma once
 
 #include "cuda/forward/kernels.hpp"
+#include "cuda/rules/async_tile_io.cuh"
 #include "cuda/rules/blocks.cuh"
 #include "cuda/rules/exp2.cuh"
 #include "cuda/rules/launcher.cuh"
