@@ -62,6 +62,15 @@ std::span<const KernelPair> gpu_pairs() {
       {"fa1", &fa1_forward, &three_kernel_backward},
       {"one_pass", &one_pass_forward, &three_kernel_backward},
       {"tensor_core", &tensor_core_forward, &three_kernel_backward},
+      {"deferred_normalisation", &deferred_normalisation_forward, &three_kernel_backward},
+      {"exp2", &exp2_forward, &three_kernel_backward},
+      {"unmasked_tiles", &unmasked_tiles_forward, &three_kernel_backward},
+      {"double_buffering", &double_buffering_forward, &three_kernel_backward},
+      {"swizzle", &swizzle_forward, &three_kernel_backward},
+      {"q_in_registers", &q_in_registers_forward, &three_kernel_backward},
+      {"tile_shapes", &tile_shapes_forward, &three_kernel_backward},
+      {"lazy_rescale", &lazy_rescale_forward, &three_kernel_backward},
+      {"ping_pong", &ping_pong_forward, &three_kernel_backward},
   };
   return pairs;
 }

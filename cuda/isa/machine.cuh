@@ -9,9 +9,8 @@
 /// A function that kernels and their launchers call.
 #define FLASHBOOK_HOST_DEVICE __host__ __device__ __forceinline__
 /// A kernel of blocks of `threads` threads: `FLASHBOOK_KERNEL(128) forward(Parameters p) {...}`
-#define FLASHBOOK_KERNEL(threads) __global__ void __launch_bounds__(threads)
-/// The same for a kernel whose blocks have a multiprocessor to themselves: set_registers needs it.
-#define FLASHBOOK_KERNEL_ALONE(threads) __global__ void __launch_bounds__(threads, 1)
+/// With a second number, so many blocks must fit a multiprocessor: registers are shared out so.
+#define FLASHBOOK_KERNEL(...) __global__ void __launch_bounds__(__VA_ARGS__)
 /// Of a kernel's parameter that holds tensor maps: `const FLASHBOOK_GRID_CONSTANT Parameters p`
 #define FLASHBOOK_GRID_CONSTANT __grid_constant__
 
@@ -20,8 +19,7 @@
 #define FLASHBOOK_MACHINE emulated
 #define FLASHBOOK_DEVICE inline
 #define FLASHBOOK_HOST_DEVICE inline
-#define FLASHBOOK_KERNEL(threads) inline void
-#define FLASHBOOK_KERNEL_ALONE(threads) inline void
+#define FLASHBOOK_KERNEL(...) inline void
 #define FLASHBOOK_GRID_CONSTANT
 
 #include "sim/simt/site.hpp"

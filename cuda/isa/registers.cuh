@@ -9,7 +9,7 @@
 namespace flashbook::gpu {
 
 /// Each thread of the warpgroup keeps `count` registers and gives the others back. A multiple of 8,
-/// 24 to 256. The kernel is a FLASHBOOK_KERNEL_ALONE.
+/// 24 to 256. The kernel is a FLASHBOOK_KERNEL(threads, 1).
 template <int count>
 FLASHBOOK_DEVICE void decrease_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));

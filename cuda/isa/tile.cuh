@@ -18,6 +18,9 @@ struct RowMajor {
   FLASHBOOK_HOST_DEVICE static constexpr int chunk(int, int chunk) {
     return chunk;
   }
+  FLASHBOOK_HOST_DEVICE static constexpr unsigned right(unsigned offset, unsigned columns) {
+    return offset + columns;
+  }
 };
 
 /// Exchanges the chunks of a row so that any 8 consecutive rows keep the same column of chunks in
@@ -34,6 +37,10 @@ struct XorSwizzle {
                                                       : 1;
     return chunk ^ (row / (8 / columns) % columns);
   }
+  /// Of the chunk number the low three bits are exchanged, the others are not.
+  FLASHBOOK_HOST_DEVICE static constexpr unsigned right(unsigned offset, unsigned columns) {
+    return (offset ^ columns % 64) + columns / 64 * 64;
+  }
 };
 
 /// What TMA and wgmma take: the tile is kept in blocks of 128 bytes of columns, one after the
@@ -44,7 +51,8 @@ struct Swizzle128 {
 };
 
 /// rows x columns elements. tile(r, c) is an element, tile.at(r, c) its address, from which the
-/// other elements of the same 16-byte chunk follow.
+/// other elements of the same 16-byte chunk follow. tile.at(r, c, down, right) is that of
+/// (r + down, c + right), where what depends on a lane is computed once for many steps.
 template <class T, int rows, int columns, class Swizzle = RowMajor>
 class alignas(Swizzle::alignment) Tile {
  public:
@@ -55,14 +63,20 @@ class alignas(Swizzle::alignment) Tile {
   FLASHBOOK_DEVICE smem_ptr<T> at(int row, int column) {
     return smem_ptr<T>(data_ + offset(row, column));
   }
+  /// down: a multiple of 8; right: a multiple of 16 columns of 16 bits; column: less than 16.
+  FLASHBOOK_DEVICE smem_ptr<T> at(int row, int column, int down, int right) {
+    return smem_ptr<T>(data_ + offset(row, column, down, right));
+  }
 #else
   detail::Reference<T, detail::Shared> operator()(int row, int column, Site site = Site::here()) {
     return {at(row, column).pointer(), site};
   }
   smem_ptr<T> at(int row, int column) {
-    const bool inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    const simt::Pointer<T> first(data_, data_, data_ + rows * columns);
-    return smem_ptr<T>(first + (inside ? offset(row, column) : outside(row, column)));
+    return pointer(holds(row, column) ? offset(row, column) : outside(row, column));
+  }
+  smem_ptr<T> at(int row, int column, int down, int right) {
+    return pointer(holds(row + down, column + right) ? offset(row, column, down, right)
+                                                     : outside(row + down, column + right));
   }
 #endif
 
@@ -83,6 +97,22 @@ class alignas(Swizzle::alignment) Tile {
       return row * columns + Swizzle::template chunk<chunks>(row, column / chunk) * chunk +
              column % chunk;
   }
+  FLASHBOOK_HOST_DEVICE static constexpr unsigned offset(int row, int column, int down, int right) {
+    static_assert(sizeof(T) == 2);
+    static_assert(columns % 64 == 0 || std::is_same_v<Swizzle, RowMajor>);
+    return Swizzle::right(static_cast<unsigned>(offset(row, column)),
+                          static_cast<unsigned>(right)) +
+           static_cast<unsigned>(down * columns);
+  }
+  static constexpr bool holds(int row, int column) {
+    return row >= 0 && row < rows && column >= 0 && column < columns;
+  }
+#ifndef __CUDACC__
+  smem_ptr<T> pointer(std::ptrdiff_t offset) {
+    const simt::Pointer<T> first(data_, data_, data_ + rows * columns);
+    return smem_ptr<T>(first + offset);
+  }
+#endif
   /// Where the element would be, if that is outside of the tile; else an offset that is.
   static constexpr std::ptrdiff_t outside(std::ptrdiff_t row, std::ptrdiff_t column) {
     const std::ptrdiff_t size = rows * columns, at = row * columns + column;

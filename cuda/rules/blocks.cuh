@@ -19,6 +19,15 @@ FLASHBOOK_DEVICE HeadTile head_tile(unsigned block, int n, int size, int heads) 
           static_cast<int>(head) / heads};
 }
 
+/// The same tiles, but under a causal mask those of a head from its last rows on. They see most
+/// keys, and a grid ends sooner whose longest blocks begin first.
+FLASHBOOK_DEVICE HeadTile longest_first(unsigned block, const Visible& visible, int size,
+                                        int heads) {
+  HeadTile tile = head_tile(block, visible.n_q, size, heads);
+  if (visible.right < most_tokens) tile.first = (tiles(visible.n_q, size) - 1) * size - tile.first;
+  return tile;
+}
+
 /// As many blocks as head_tile counts.
 FLASHBOOK_HOST_DEVICE int64_t head_tiles(int n, int size, int heads, int batch) {
   return int64_t{tiles(n, size)} * heads * batch;

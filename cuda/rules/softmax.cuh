@@ -42,15 +42,24 @@ struct RowState {
   /// must be multiplied.
   template <int lanes, int n>
   FLASHBOOK_DEVICE float add(float (&S)[n]) {
+    const float l_old = l;
+    l = 0;
+    const float rescale = add_part<lanes>(S);
+    l = rescale * l_old + lanes_sum<lanes>(l);
+    return rescale;
+  }
+  /// The same, but l is the sum of this thread's weights alone.
+  template <int lanes, int n>
+  FLASHBOOK_DEVICE float add_part(float (&S)[n]) {
     const float m_old = m;
-    float m_tile = -INFINITY, l_tile = 0;
+    float m_tile = -INFINITY;
 #pragma unroll
     for (int i = 0; i < n; ++i) m_tile = fmaxf(m_tile, S[i]);
     m = fmaxf(m_old, lanes_max<lanes>(m_tile));
-#pragma unroll
-    for (int i = 0; i < n; ++i) l_tile += S[i] = weight(S[i], m);
     const float rescale = weight(m_old, m);
-    l = rescale * l + lanes_sum<lanes>(l_tile);
+    l *= rescale;
+#pragma unroll
+    for (int i = 0; i < n; ++i) l += S[i] = weight(S[i], m);
     return rescale;
   }
 

@@ -40,6 +40,11 @@ struct Visible {
     if (sees_nothing(rows, n_q)) return {0, 0};
     return {keys_of(rows.begin).begin, keys_of(clamp(rows.end, n_q) - 1).end};
   }
+  /// The keys that every row of a tile sees, of its rows that exist.
+  FLASHBOOK_HOST_DEVICE constexpr Range keys_of_all(Range rows) const {
+    if (sees_nothing(rows, n_q)) return {0, 0};
+    return {keys_of(clamp(rows.end, n_q) - 1).begin, keys_of(rows.begin).end};
+  }
   /// The rows that see a key.
   FLASHBOOK_HOST_DEVICE constexpr Range rows_of(int key) const {
     return {clamp(key - diagonal - right, n_q), clamp(key - diagonal + left + 1, n_q)};
@@ -53,7 +58,7 @@ struct Visible {
   FLASHBOOK_HOST_DEVICE constexpr TileClass classify(Range rows, Range keys) const {
     const Range some = keys_of(rows);
     if (some.is_empty() || some.end <= keys.begin || keys.end <= some.begin) return TileClass::skip;
-    const Range all = {keys_of(clamp(rows.end, n_q) - 1).begin, keys_of(rows.begin).end};
+    const Range all = keys_of_all(rows);
     return all.begin <= keys.begin && keys.end <= all.end ? TileClass::full : TileClass::partial;
   }
 

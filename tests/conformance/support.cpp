@@ -35,6 +35,15 @@ const std::vector<Row>& table() {
       {"cuda.fa1", not_in_rungs, not_in_rungs},
       {"cuda.one_pass", not_in_rungs, not_in_rungs},
       {"cuda.tensor_core", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.deferred_normalisation", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.exp2", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.unmasked_tiles", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.double_buffering", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.swizzle", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.q_in_registers", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.tile_shapes", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.lazy_rescale", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.ping_pong", not_in_16_bit_rungs, not_in_rungs},
   };
   return rows;
 }

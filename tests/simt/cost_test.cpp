@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/isa/tile.cuh"
+#include "cuda/isa/types.cuh"
 #include "sim/simt/cost.hpp"
 
 // What a warp's access costs, and that the swizzle of tiles costs no more than the ideal.
@@ -49,7 +50,36 @@ bool swizzle_is_perfect() {
   return perfect;
 }
 
+/// Whether tile.at(r, c, down, right) is tile.at(r + down, c + right), for all rows and chunks.
+template <int columns, class Swizzle>
+bool steps_arrive() {
+  static Tile<half, 64, columns, Swizzle> tile;
+  bool arrive = true;
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < columns / 16 * 16; column += 8) {
+      const int r = row % 8, c = column % 16;  // as a lane's; the rest is the step
+      arrive = arrive &&
+               tile.at(r, c, row - r, column - c).pointer().at == tile.at(row, column).pointer().at;
+    }
+  return arrive;
+}
+
 }  // namespace
+
+TEST_CASE("a tile's steps arrive where rows and columns add up") {
+  CHECK(steps_arrive<64, XorSwizzle>());
+  CHECK(steps_arrive<128, XorSwizzle>());
+  CHECK(steps_arrive<192, XorSwizzle>());
+  CHECK(steps_arrive<256, XorSwizzle>());
+  CHECK(steps_arrive<64 + 8, RowMajor>());
+  CHECK(steps_arrive<96, RowMajor>());
+}
+
+TEST_CASE("a step out of a tile is out of bounds") {
+  static Tile<half, 64, 64, XorSwizzle> tile;
+  for (const auto& place : {tile.at(0, 0, 64, 0), tile.at(0, 8, 0, 64), tile.at(7, 0, -8, 0)})
+    CHECK_FALSE(place.pointer().admits<uint4>());
+}
 
 TEST_CASE("sectors of global memory") {
   CHECK(Strided(0, 4, 4).sectors() == 4);

@@ -186,7 +186,7 @@ FLASHBOOK_DEVICE void consume(Smem<T, d>& smem, const Parameters& p, int blocks,
 }
 
 template <class T, int d>
-FLASHBOOK_KERNEL_ALONE(threads)
+FLASHBOOK_KERNEL(threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT Parameters p) {
   auto& smem = shared_memory<Smem<T, d>>();
   const int warpgroup = shuffle(threadIdx.x / 128, 0);  // uniform, also for the compiler

@@ -27,6 +27,47 @@ Outcome run_forward(Launch* launch, simt::Options options, int N_q, int N_k) {
           is_attention(Q, K, V, O, lse, N_q, N_k, d, problem.scale, tolerance)};
 }
 
+/// A forward pass alone, 16 bits. Collects what the emulator finds.
+class ForwardOnly : public Implementation {
+ public:
+  using Launch = LaunchStatus (*)(const flashbook_problem&, const ForwardTensors&, void* workspace,
+                                  void* stream);
+
+  ForwardOnly(Launch launch, simt::Options options) : launch_(launch), stream_{options, {}} {}
+
+  std::string name() const override { return "a variant"; }
+  Support supports_forward(const AttentionProblem&) const override { return Support::yes(); }
+  Support supports_backward(const AttentionProblem&) const override {
+    return Support::no("there is no backward kernel");
+  }
+  void forward(const AttentionProblem& problem, const Inputs& in,
+               const Outputs& out) const override {
+    launch_(problem.fields(), {in.q, in.k, in.v, out.o, static_cast<float*>(out.lse)}, nullptr,
+            &stream_);
+  }
+  void backward(const AttentionProblem&, const Inputs&, const Outputs&, const Cotangents&,
+                const Gradients&) const override {}
+
+  simt::Report& report() { return stream_.report; }
+
+ private:
+  Launch launch_;
+  mutable simt::Stream stream_;
+};
+
+/// A forward rung of tiles for d up to 64, fp16, judged by the suite: a problem in words.
+inline Outcome run_judged(ForwardOnly::Launch launch, simt::Options options, const char* text) {
+  using namespace conformance;
+  Exercise exercise({"forward", parse_problem(text)}, 1);
+  ForwardOnly variant(launch, options);
+  const bool right = exercise.verify(variant).status == Status::passed;
+  return {std::move(variant.report()), right};
+}
+/// Two tiles of queries, the last ragged; three of keys, one of them full for some rows.
+inline Outcome run_causal(ForwardOnly::Launch launch, simt::Options options) {
+  return run_judged(launch, options, "hq=2 hkv=1 nq=140 nk=160 d=40 dtype=fp16 causal");
+}
+
 /// A backward pass behind the oracle's forward pass. Collects what the emulator finds.
 class BackwardOnly : public Implementation {
  public:

@@ -28,6 +28,14 @@ KERNELS = {
                        "{0}::forward<half, 64>, options, 100, 300)"),
     "tensor_core": (os.path.join(CUDA, "forward"), "tensor_core",
                     "run_forward<half>({}::launch_all<half, 64>, options, 100, 150)"),
+    **{rung: (os.path.join(CUDA, "forward"), rung, "run_causal({}::launch_all<half, 64>, options)")
+       for rung in ("unmasked_tiles", "double_buffering", "swizzle", "q_in_registers", "tile_shapes",
+                    "ping_pong")},
+    "exp2": (os.path.join(CUDA, "forward"), "exp2",
+             "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
+    "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
+                     "run_judged({}::launch_all<half, 64>, options, "
+                     "\"nq=40 nk=200 d=8 dtype=fp16 data=logits-std-1e2\")"),
     "standard": (os.path.join(CUDA, "backward"), "standard_gradients",
                  "run_backward(standard_backward, {}::launch_all<float>, options)"),
     "three_kernel": (os.path.join(CUDA, "backward"), "three_kernel",
@@ -38,6 +46,10 @@ K_READ = "ldmatrix_x4(b, smem.K"
 V_READ = "ldmatrix_x4_trans(b, smem.V"
 COPY = "cp_async_16(tile.at"
 LOADED = "tile_io.cuh: tile(i, c) = from_float<U>(x);"
+MMA_LOAD_LEFT = "mma.cuh: ldmatrix_x4(a, tile.at"
+MMA_LOAD_K = "mma.cuh: ldmatrix_x4(b, K.at"
+MMA_LOAD_V = "mma.cuh: ldmatrix_x4_trans(b, V.at"
+COPY_CHUNK = "async_tile_io.cuh: cp_async_16(tile.at"
 SYNC_TOP = "sync_threads();  // K_j is everybody's"
 SYNC_MID = "sync_threads();  // V_j is everybody's"
 PREFETCH = "if (j + 1 < blocks) load_rows(smem.K, K, (j + 1) * B_c, p.N_k);"
@@ -181,19 +193,58 @@ BUGS = [
     ("shared_memory_too_small", "pipeline", "invalid", "shared_memory<Smem>()", "Tile<float, stages, 32> buffer;",
      "Tile<float, stages, 64> buffer;"),
     # The same kinds in rungs of the ladders.
-    ("rung_without_barrier_after_loads", "tensor_core", "race", "ldmatrix_x4(b, K.at",
+    ("rung_without_barrier_after_loads", "tensor_core", "race", MMA_LOAD_K,
      "sync_threads();  // Q, K and V", "//"),
-    ("rung_without_barrier_before_loads", "tensor_core", "race", "ldmatrix_x4_trans(b, V.at",
+    ("rung_without_barrier_before_loads", "tensor_core", "race", MMA_LOAD_V,
      "sync_threads();  // nobody reads", "//"),
-    ("rung_stores_past_the_last_row", "tensor_core", "out_of_bounds", "store_vector(O_row + column",
+    ("rung_stores_past_the_last_row", "tensor_core", "out_of_bounds", "mma.cuh: if (column < to.columns) store_vector(O_row + column",
      "if (i >= visible.n_q) continue;", ""),
     ("rung_without_last_tile", "tensor_core", "wrong", None, "j < keys.end;", "j + B_c <= keys.end;"),
-    ("rung_fragments_swapped", "tensor_core", "wrong", None, "mma_m16n8k16<T>(O[n / 8], a, b[0], b[1])",
-     "mma_m16n8k16<T>(O[n / 8], a, b[1], b[0])"),
+    ("rung_products_swapped", "tensor_core", "wrong", None, "mma::add_QK<T, D>(S, smem.Q, smem.K)",
+     "mma::add_QK<T, D>(S, smem.K, smem.Q)"),
     ("rung_keys_of_other_lane", "tensor_core", "wrong", None, "first_key + i / 2 * 8 + lane() % 4 * 2",
      "first_key + i / 2 * 8 + lane() / 8 * 2"),
-    ("rung_without_padding", "tensor_core", "conflicts", "ldmatrix_x4(b, K.at", "Tile<T, 64, D + 8>",
+    ("rung_without_padding", "tensor_core", "conflicts", MMA_LOAD_K, "Tile<T, 64, D + 8>",
      "Tile<T, 64, D>"),
+    # What each rung behind it can get wrong.
+    ("base_of_any_size", "exp2", "wrong", None, "= all(takes);", "= true;"),
+    ("diagonal_not_masked", "unmasked_tiles", "wrong", None, "j + B_c > full_end; j", "j > full_end; j"),
+    ("no_wait_for_the_next_K", "double_buffering", "unfinished_copy", MMA_LOAD_LEFT,
+     "    cp_async_wait<0>();\n    sync_threads();  // Q and K", "    sync_threads();  // Q and K"),
+    ("no_wait_for_this_V", "double_buffering", "unfinished_copy", MMA_LOAD_V,
+     "    cp_async_wait<0>();\n    sync_threads();  // V is", "    sync_threads();  // V is"),
+    ("next_K_copied_before_barrier", "double_buffering", "race", COPY_CHUNK,
+     "    sync_threads();  // V is everybody's, nobody reads K any more\n"
+     "    if (j > 0) load_async<threads, D>(smem.K, K, j - B_c, keys);\n",
+     "    if (j > 0) load_async<threads, D>(smem.K, K, j - B_c, keys);\n    sync_threads();\n"),
+    ("V_copied_before_barrier", "double_buffering", "race", COPY_CHUNK,
+     "    sync_threads();  // Q and K are everybody's, nobody reads V any more\n"
+     "    load_async<threads, D>(smem.V, V, j, keys);\n",
+     "    load_async<threads, D>(smem.V, V, j, keys);\n    sync_threads();\n"),
+    ("rung_without_swizzle", "swizzle", "conflicts", MMA_LOAD_K, "Tile<T, 64, D, XorSwizzle>", "Tile<T, 64, D>"),
+    ("swizzled_by_readers_only", "swizzle", "wrong", None, "load_async<threads, D>(smem.K, K, j - B_c, keys)",
+     "load_async<threads, D>(reinterpret_cast<Tile<T, 64, D>&>(smem.K), K, j - B_c, keys)"),
+    ("Q_read_before_it_is_there", "q_in_registers", "unfinished_copy", MMA_LOAD_LEFT,
+     "  cp_async_wait<0>();\n  sync_threads();  // Q is", "  sync_threads();  // Q is"),
+    ("second_block_masked_as_the_first", "tile_shapes", "wrong", None,
+     "mask(S[r], e, visible, row + 16 * r, j)", "mask(S[r], e, visible, row, j)"),
+    ("longest_first_for_some", "tile_shapes", "block_race", "mma.cuh: if (column < to.columns) store_vector(O_row",
+     "const int first = tile.first,", "const int first = tile.first / 256 * 256,"),
+    ("maximum_never_followed", "lazy_rescale", "wrong", None, "slack / e.c", "1e6f"),
+    ("lanes_follow_alone", "lazy_rescale", "divergence", "row_blocks.cuh: by_product = all(takes);",
+     "if (rows.any_above(m_tile, slack / e.c))", "if (m_tile[0][0] > rows.row[0][0].m)"),
+    ("copies_not_waited_for", "ping_pong", "unfinished_copy", MMA_LOAD_K,
+     "    cp_async_wait<0>();\n    barrier_arrive", "    barrier_arrive"),
+    ("turn_ended_before_reading", "ping_pong", "race", COPY_CHUNK,
+     "    barrier_arrive(turn_of_group_1 - group, threads);\n", "",
+     "    barrier_sync(turn_of_group_0 + group, threads);  // this group's turn\n",
+     "    barrier_sync(turn_of_group_0 + group, threads);\n"
+     "    barrier_arrive(turn_of_group_1 - group, threads);\n"),
+    ("stage_too_few", "ping_pong", "unfinished_copy", MMA_LOAD_K, "stages = 3;", "stages = 2;"),
+    ("turn_not_handed_over", "ping_pong", "deadlock",
+     "barrier_sync(turn_of_group_0 + group, threads);  // the last turn",
+     "  if (group == 0) barrier_arrive(turn_of_group_1, threads);\n", ""),
+    ("V_of_no_tile", "ping_pong", "uninitialised", MMA_LOAD_V, "if (!masked || j + B_c < seen_end)\n", ""),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,

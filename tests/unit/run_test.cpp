@@ -65,7 +65,7 @@ TEST_CASE("run: a wide table names its wasteful lines below it") {
   CHECK(widest_line(run.out) <= 80);
   const bool has_waste =
       run.out.find("!\n") != std::string::npos || run.out.find("! ") != std::string::npos;
-  CHECK(has_waste == (run.out.find("\n! tensor_core.cuh:") != std::string::npos));
+  CHECK(has_waste == (run.out.find("\n! mma.cuh:") != std::string::npos));
 }
 
 TEST_CASE("run --json: lines add up to the totals, and name their source") {

@@ -75,7 +75,11 @@ TEST_CASE("forward rungs: elements more than 2^32 apart") {
   using namespace emulated;
   for (const ForwardKernel* rung : {&standard_forward, &fa1_forward, &one_pass_forward})
     check_forward<float>(*rung, FLASHBOOK_FP32, 1e-5);
-  check_forward<emulated::half>(tensor_core_forward, FLASHBOOK_FP16, 1e-3);
+  for (const ForwardKernel* rung :
+       {&tensor_core_forward, &deferred_normalisation_forward, &exp2_forward,
+        &unmasked_tiles_forward, &double_buffering_forward, &swizzle_forward,
+        &q_in_registers_forward, &tile_shapes_forward, &lazy_rescale_forward, &ping_pong_forward})
+    check_forward<emulated::half>(*rung, FLASHBOOK_FP16, 1e-3);
 }
 
 TEST_CASE("backward rungs: elements more than 2^32 apart") {
