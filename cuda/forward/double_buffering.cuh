@@ -69,8 +69,10 @@ forward(const ForwardParameters<T> p) {
   const Exponents e(p.sizes.scale);
   const int full_end = e.folded() ? visible.keys_of_all(rows).end : 0;  // masking also scales
   int j = (tiles(keys.end, B_c) - 1) * B_c;
-  load_async<threads, D>(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
-  if (j >= 0) load_async<threads, D>(smem.K, K, j, keys);
+  if (j >= 0) {
+    load_async<threads, D>(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
+    load_async<threads, D>(smem.K, K, j, keys);
+  }
   cp_async_commit();
   const auto add_tile = [&](auto masked) {
     cp_async_wait<0>();

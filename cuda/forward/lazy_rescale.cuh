@@ -52,8 +52,10 @@ forward(const ForwardParameters<T> p) {
   const bool plain = e.folded() && K.in_chunks && V.in_chunks;  // else the masked loop does it
   const int full_end = plain ? visible.keys_of_all(block).end : 0;
   int j = (tiles(keys.end, B_c) - 1) * B_c;
-  load_async<threads, D>(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
-  if (j >= 0) load_async<threads, D>(smem.K, K, j, keys);
+  if (j >= 0) {
+    load_async<threads, D>(smem.Q, p.Q.of(batch, head), first, {0, visible.n_q});
+    load_async<threads, D>(smem.K, K, j, keys);
+  }
   cp_async_commit();
   const auto add_tile = [&](auto masked) {
     const auto copy = [&](auto& to, const Matrix<const T>& from, int from_row) {

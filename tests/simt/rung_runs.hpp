@@ -36,6 +36,11 @@ class ForwardOnly : public Implementation {
   ForwardOnly(Launch launch, simt::Options options) : launch_(launch), stream_{options, {}} {}
 
   std::string name() const override { return "a variant"; }
+  Properties properties() const override {
+    Properties properties;
+    properties.nan_spreads_within = TileShape{256, 64};
+    return properties;
+  }
   Support supports_forward(const AttentionProblem&) const override { return Support::yes(); }
   Support supports_backward(const AttentionProblem&) const override {
     return Support::no("there is no backward kernel");
