@@ -20,8 +20,13 @@ struct Pointer {
   requires(std::is_same_v<const U, T>) constexpr Pointer(const Pointer<U>& p)
       : at(p.at), begin(p.begin), end(p.end) {}
 
-  /// A tensor of no element may have no address either; then nothing is anywhere in it.
-  Pointer operator+(std::ptrdiff_t elements) const { return {at ? at + elements : at, begin, end}; }
+  /// A tensor of no element may have no address either; then nothing is anywhere in it. The sum is
+  /// of numbers, since it may lie outside, where C++ has no pointers.
+  Pointer operator+(std::ptrdiff_t elements) const {
+    const auto moved =
+        reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(elements) * sizeof(T);
+    return {at ? reinterpret_cast<T*>(moved) : at, begin, end};
+  }
 
   /// Whether all bytes of a V lie in the memory, and at an address that is a multiple of its size.
   template <class V>

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "cpu_reference/parallel.hpp"
-#include "tests/conformance/data.hpp"
+#include "tests/conformance/random_numbers.hpp"
 
 namespace flashbook::bench {
 namespace {
