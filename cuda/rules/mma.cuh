@@ -130,6 +130,16 @@ FLASHBOOK_DEVICE void multiply_row(float (&O)[n_8][4], int h, float factor) {
   }
 }
 
+/// Row h of O divided by l; 0 if the row saw nothing, though 0 times what V holds may be NaN.
+template <int n_8>
+FLASHBOOK_DEVICE void normalise_row(float (&O)[n_8][4], int h, const RowState& state) {
+  const float factor = state.normalised(1);
+#pragma unroll
+  for (int n = 0; n < n_8; ++n)
+#pragma unroll
+    for (int i = 2 * h; i < 2 * h + 2; ++i) O[n][i] = state.l == 0 ? 0 : O[n][i] * factor;
+}
+
 /// O = O / l and LSE = scale m + ln l of the rows row and row + 8; l is still this lane's part.
 template <class T, int n_8>
 FLASHBOOK_DEVICE void store_rows(const ForwardParameters<T>& p, int batch, int head, int row,
@@ -139,7 +149,7 @@ FLASHBOOK_DEVICE void store_rows(const ForwardParameters<T>& p, int batch, int h
     const int i = row + 8 * h;
     state[h].l = lanes_sum<4>(state[h].l);
     if (i >= p.sizes.n_q()) continue;
-    multiply_row(O, h, state[h].normalised(1));
+    normalise_row(O, h, state[h]);
     store_row(p.O.of(batch, head), i, O, h);
     if (lane() % 4 == 0)
       p.lse(p.sizes.lse_row(batch, head) + i) = scale * state[h].m + logf(state[h].l);

@@ -52,7 +52,7 @@ std::vector<Line> lines_of(const std::filesystem::path& folder) {
 void print(const std::vector<Line>& lines, bool brief) {
   for (const Line& line : lines) {
     if (brief && line.standing.state == State::current && line.pending.empty()) continue;
-    std::cout << paragraph(left(line.kernel, 24) + left(std::string(name(line.standing.state)), 16),
+    std::cout << paragraph(left(line.kernel, 32) + left(std::string(name(line.standing.state)), 16),
                            line.remark());
   }
 }
