@@ -133,6 +133,13 @@ std::vector<std::string> Scratch::listing() const {
   return names;
 }
 
+std::string squeezed(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
 void check_refused(const Scratch& scratch, const std::string& arguments,
                    const std::vector<std::string>& parts) {
   CAPTURE(arguments);

@@ -42,6 +42,9 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
+/// The text in one line, with one blank where there were several or a line ended.
+std::string squeezed(const std::string& text);
+
 /// `arguments` end in one sentence that holds each of `parts`, status 2, and nothing written.
 void check_refused(const Scratch& scratch, const std::string& arguments,
                    const std::vector<std::string>& parts);

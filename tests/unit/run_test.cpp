@@ -132,12 +132,28 @@ TEST_CASE("run refuses what it cannot do, in one sentence") {
   check_refused(s, "run ''", {"argument 2, after 'run', is empty"});
 }
 
+TEST_CASE("timing: five ways to time a forward kernel, none for what it does not take") {
+  const Json timing = answer("timing tensor_core --problem 'nq=20 nk=30 d=16 dtype=fp16 causal'");
+  CHECK(timing["kernel"] == "tensor_core");
+  REQUIRE(timing["ways"].size() == 5);
+  for (const Json& way : timing["ways"]) CHECK(way["seconds"] > 0);
+  const Run run = Scratch().flashbook("timing one_pass --problem 'nq=8 d=16'");
+  CHECK(run.status == 0);
+  CHECK(widest_line(run.out) <= 80);
+  const Scratch s;
+  check_refused(s, "timing two_pass", {"two_pass", "forward/one_pass"});
+  check_refused(s, "timing three_kernel", {"forward/three_kernel", "forward/one_pass"});
+  check_refused(s, "timing backward/three_kernel", {"backward/three_kernel", "forward kernels"});
+  check_refused(s, "timing tensor_core --problem 'nq=8 dtype=fp32'", {"fp32", "bf16"});
+  check_refused(s, "timing one_pass --problem 'nq=x'", {"nq", "x"});
+}
+
 TEST_CASE("without a GPU --on gpu says so, with status 2") {
   if (has_gpu()) return;
   const Scratch s;
   for (const char* command :
-       {"run one_pass --on gpu", "verify --on gpu", "verify --impl cuda.one_pass --on gpu",
-        "verify --impl cuda.one_pass@gpu"})
+       {"run one_pass --on gpu", "timing one_pass --on gpu", "verify --on gpu",
+        "verify --impl cuda.one_pass --on gpu", "verify --impl cuda.one_pass@gpu"})
     check_refused(s, command, {"--on cpu"});
 }
 

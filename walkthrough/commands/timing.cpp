@@ -38,12 +38,19 @@ void print_json(const Timing& timing) {
   std::cout << object.dump(2) << "\n";
 }
 
+/// "one_pass" is "forward/one_pass".
+std::string of_forward_ladder(const std::string& kernel) {
+  return kernel.find('/') == std::string::npos ? "forward/" + kernel : kernel;
+}
+
 void timing_command(const Options& options) {
   const Machine machine = machine_called(options.on);
   const conformance::ProblemSpec spec = conformance::parse_problem(options.problem);
   if (machine == Machine::gpu)
     if (const Gpu gpu = find_gpu(); !gpu.missing.empty()) throw InputError(gpu.missing);
-  const Rungs rungs = find_rungs(options.kernel, "forward", machine, spec.problem);
+  const Rungs rungs = find_rungs(of_forward_ladder(options.kernel), {}, machine, spec.problem);
+  if (!rungs.forward)
+    throw InputError("KERNEL is '" + options.kernel + "': forward kernels are timed; see list");
   const Timing timing = time_in_many_ways(*rungs.pair.forward, spec, machine, options.seed);
   for (const std::string& fault : timing.faults) std::cout << fault << "\n";
   if (!timing.faults.empty()) throw CLI::RuntimeError(1);
