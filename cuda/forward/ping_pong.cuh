@@ -129,9 +129,9 @@ forward(const ForwardParameters<T> p) {
     j -= B_c;
     stage = stage_after<S>(stage, 1);
   };
-  for (; j >= 0 && (j + B_c > full_end || j + B_c >= seen_end);) add_tile(std::true_type());
+  while (j >= 0 && (j + B_c > full_end || j + B_c >= seen_end)) add_tile(std::true_type());
   if constexpr (in_chunks) {
-    for (; j >= 0;) add_tile(std::false_type());
+    while (j >= 0) add_tile(std::false_type());
   }
 
   barrier_sync(turn_of_group_0 + group, threads);  // the last turn

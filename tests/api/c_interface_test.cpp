@@ -192,7 +192,8 @@ TEST_CASE("a wrong call has a status, and a sentence that names the argument") {
       contains(complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.size = 40; }), "tensors.size is 40"));
   CHECK(contains(complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.v = nullptr; }), "v is null"));
   CHECK(contains(complaint(FLASHBOOK_INVALID, [](P& p, T&) { p.d = 0; }), "d is 0"));
-  CHECK(contains(complaint(FLASHBOOK_REFUSED, [](P& p, T&) { p.softcap = 30; }), "softcap: "));
+  CHECK(
+      contains(complaint(FLASHBOOK_REFUSED, [](P& p, T&) { p.softcap = 30; }), "softcap is 30: "));
   CHECK(contains(complaint(FLASHBOOK_REFUSED, [](P& p, T&) { p.dtype = FLASHBOOK_FP64; }),
                  "dtype is fp64"));
 }

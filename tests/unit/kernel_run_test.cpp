@@ -94,14 +94,14 @@ TEST_CASE("a launch that does not start is said") {
   CHECK(run.passes[0].error == "kernel x: too large");
 }
 
-TEST_CASE("memory is given back though its first copy throws") {
+TEST_CASE("memory is given back though filling it throws") {
   struct Failing : EmulatedDevice {
     Failing() : EmulatedDevice(simt::Options{}) {}
     void release(void* memory) noexcept override {
       ++released;
       EmulatedDevice::release(memory);
     }
-    void copy_in(void*, const void*, std::size_t) override { throw std::runtime_error("lost"); }
+    void fill(void*, std::byte, std::size_t) override { throw std::runtime_error("lost"); }
     int released = 0;
   } device;
   CHECK_THROWS_WITH(DeviceMemory(device, 16), "lost");

@@ -33,6 +33,11 @@ def one_head(p, tensor, b, h, sees):
     return np.where(sees[:, None], tensor[b, :, h].astype(np.float64), 0)
 
 
+def unless_empty(lse, rows):
+    """0 in rows of no weight: 0 times what they do not see may be NaN."""
+    return np.where(np.isneginf(lse)[:, None], 0, rows)
+
+
 def forward(p, q, k, v):
     o, lse = np.zeros(q.shape[:3] + (p.d_v,)), np.zeros((p.batch, p.heads_q, p.n_q))
     sees = visible(p)
@@ -40,7 +45,7 @@ def forward(p, q, k, v):
         Q = one_head(p, q, b, h, sees.any(axis=1))
         K, V = (one_head(p, t, b, h // p.group, sees.any(axis=0)) for t in (k, v))
         P, lse[b, h] = softmax(p, Q, K, sees)
-        o[b, :, h] = P @ V
+        o[b, :, h] = unless_empty(lse[b, h], P @ V)
     return o, lse
 
 
@@ -50,10 +55,10 @@ def backward(p, q, k, v, o, lse, grad_o):
     for b, h in np.ndindex(p.batch, p.heads_q):
         Q, dO = (one_head(p, t, b, h, sees.any(axis=1)) for t in (q, grad_o))
         K, V = (one_head(p, t, b, h // p.group, sees.any(axis=0)) for t in (k, v))
-        P, _ = softmax(p, Q, K, sees)
+        P, L = softmax(p, Q, K, sees)
         dP = dO @ V.T
         dS = P * (dP - (P * dP).sum(axis=1, keepdims=True))
-        dq[b, :, h] = p.scale * dS @ K
+        dq[b, :, h] = unless_empty(L, p.scale * dS @ K)
         dk[b, :, h // p.group] += p.scale * dS.T @ Q
         dv[b, :, h // p.group] += P.T @ dO
     return dq, dk, dv
