@@ -124,8 +124,10 @@ ptxas info    : Used 10 registers, used 0 barriers
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    with open(sys.argv[1], "w", encoding="utf-8") as out:
-        out.write(table(sys.argv[3:], sys.argv[2]))
+    target, *built = sys.argv[1:]
+    toolkit, objects = (built[0], built[1:]) if built else ("", [])  # without nvcc
+    with open(target, "w", encoding="utf-8") as out:
+        out.write(table(objects, toolkit))
 
 
 if __name__ == "__main__":
