@@ -14,6 +14,7 @@ namespace flashbook {
 namespace {
 
 constexpr std::size_t alignment = 256;
+constexpr std::size_t guard = std::size_t{16} << 20;  // addresses, no memory; whole pages
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -44,15 +45,15 @@ class HostRepeats : public Repeated {
 
 }  // namespace
 
-/// A page that nobody may touch, the memory up to its last 255 bytes at the end of its own pages,
-/// and another such page.
+/// Pages that nobody may touch, the memory up to its last 255 bytes at the end of its own pages,
+/// and other such pages.
 void* HostDevice::allocate(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t ours = rounded_up(bytes, page), all = ours + 2 * page;
+  const std::size_t ours = rounded_up(bytes, page), all = ours + 2 * guard;
   void* const first =
       ::mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (first == MAP_FAILED) throw std::bad_alloc();
-  std::byte* const open = static_cast<std::byte*>(first) + page;
+  std::byte* const open = static_cast<std::byte*>(first) + guard;
   if (ours > 0 && ::mprotect(open, ours, PROT_READ | PROT_WRITE) != 0) {
     ::munmap(first, all);
     throw std::bad_alloc();

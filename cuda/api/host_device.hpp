@@ -7,8 +7,8 @@
 namespace flashbook {
 
 /// The caller's processor as a device: what is launched has run when the launch returns. Each piece
-/// of memory lies between two pages that nobody may touch, its end close to the one behind it, so
-/// that an access far outside stops the program there and then.
+/// of memory lies between 16 MiB on either side that nobody may touch, its end close to those
+/// behind it, so that an access outside stops the program there and then.
 class HostDevice : public Device {
  public:
   void* allocate(std::size_t bytes) override;
