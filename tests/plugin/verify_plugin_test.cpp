@@ -131,7 +131,7 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       {"crashes", "it crashed: Segmentation fault (signal 11), in forward"},
       {"aborts", "it crashed: Aborted (signal 6), in forward"},
       {"exits", "it ended the process, with status 7, in forward"},
-      {"hangs", "forward did not return within 2 s"},
+      {"hangs", "forward did not return within 4 s"},
       {"throws", "no such head"},
       {"out_of_memory", "it ran out of memory"},
       {"silent", "it returned status 3 without a message"},
@@ -140,7 +140,7 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       {"writes_to_inputs", "Q was written to, which is only read"},
   };
   for (const auto& [fault, words] : faults) {
-    auto found = faulty(fault, "heads/8-2-*/fp32", "--timeout 2");
+    auto found = faulty(fault, "heads/8-2-*/fp32", "--timeout 4");
     REQUIRE(found.size() == 3);
     CHECK(found["heads/8-2-rows-1/fp32"]["status"] == "passed");  // faults are of two rows and more
     for (const char* rows : {"heads/8-2-rows-2/fp32", "heads/8-2-rows-17/fp32"}) {
@@ -274,7 +274,7 @@ json report_of(const std::string& body) {
   scratch.save_text(
       "mine.py",
       "import os, numpy as np\ntakes = {'fp32'}\ndef forward(p, q, k, v):\n  " + body + "\n");
-  const Run run = in_python(scratch, "mine.py --json --case size/16x16/fp32 --timeout 5");
+  const Run run = in_python(scratch, "mine.py --json --case size/16x16/fp32 --timeout 10");
   CAPTURE(run.err);
   REQUIRE(run.status == 1);
   return json::parse(run.out)[0];
@@ -297,7 +297,7 @@ TEST_CASE("a module that goes wrong is named for it") {
   CHECK(says(report_of("return q, np.zeros((p.batch, p.heads_q, p.n_q))"), "O fails gate 1"));
   CHECK(says(report_of("os._exit(4)"), "it ended the process, with status 4, in forward"));
   CHECK(says(report_of("os.kill(os.getpid(), 11)"), "it crashed: Segmentation fault (signal 11)"));
-  CHECK(says(report_of("\n  while True: pass"), "forward did not return within 5 s"));
+  CHECK(says(report_of("\n  while True: pass"), "forward did not return within 10 s"));
 }
 
 TEST_CASE("a module that cannot be used is one sentence, status 2") {
