@@ -1,8 +1,6 @@
 // What a block computes: a tile of rows of one head, of a batch entry or of a packed member.
 #pragma once
 
-#include <bit>
-
 #include "cuda/rules/blocks.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE {
@@ -89,23 +87,6 @@ FLASHBOOK_DEVICE Work work_of(unsigned block, const Sizes& sizes, const Members&
   const int last = tiles(work.n_q, size) - 1;
   work.first = (sizes.visible.right < most_tokens && tile <= last ? last - tile : tile) * size;
   return work;
-}
-
-/// Work in shared memory: one thread finds it, and nobody keeps it in registers.
-using WorkTile = Tile<int, 1, 8>;
-
-struct WorkHalves {
-  uint4 low, high;
-};
-
-FLASHBOOK_DEVICE void store_work(WorkTile& tile, const Work& work) {
-  const auto halves = std::bit_cast<WorkHalves>(work);
-  store_vector(tile.at(0, 0), halves.low);
-  store_vector(tile.at(0, 4), halves.high);
-}
-FLASHBOOK_DEVICE Work load_work(WorkTile& tile) {
-  return std::bit_cast<Work>(
-      WorkHalves{load_vector<uint4>(tile.at(0, 0)), load_vector<uint4>(tile.at(0, 4))});
 }
 
 }  // namespace flashbook::FLASHBOOK_MACHINE
