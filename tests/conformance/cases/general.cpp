@@ -117,6 +117,8 @@ void add_dims(Builder& builder) {
   for (const Index d : {32, 64, 96, 128, 192, 256}) {
     const std::string name = 'd' + text(d), words = " d=" + text(d);
     builder.add("dims", {name + "-window", "nq=140 nk=420 window=230,30" + words}, gated);
+    // Keys that no row sees begin beside a full tile.
+    builder.add("dims", {name + "-few-rows", "nq=10 nk=420 window=230,30" + words}, gated);
     builder.add("dims",
                 {name + "-options",
                  "hq=2 nq=70 nk=130 causal softcap=5 bias=1,h,q,k alibi=h sinks" + words},
