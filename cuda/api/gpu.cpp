@@ -71,6 +71,7 @@ std::span<const KernelPair> gpu_pairs() {
       {"tile_shapes", &tile_shapes_forward, &three_kernel_backward},
       {"lazy_rescale", &lazy_rescale_forward, &three_kernel_backward},
       {"ping_pong", &ping_pong_forward, &three_kernel_backward},
+      {"fa2", &fa2_forward, &three_kernel_backward},
   };
   return pairs;
 }

@@ -11,7 +11,16 @@
 namespace flashbook {
 
 inline ForwardTensors kernel_tensors(const flashbook_forward_tensors& t) {
-  return {t.q, t.k, t.v, t.o, static_cast<float*>(t.lse)};
+  return {t.q,
+          t.k,
+          t.v,
+          t.o,
+          static_cast<float*>(t.lse),
+          t.bias,
+          t.alibi,
+          t.sinks,
+          t.cu_seqlens_q,
+          t.cu_seqlens_k};
 }
 
 inline BackwardTensors kernel_tensors(const flashbook_backward_tensors& t) {
@@ -29,7 +38,17 @@ inline BackwardTensors kernel_tensors(const flashbook_backward_tensors& t) {
 
 /// What must lie on one GPU.
 inline std::vector<NamedPointer> pointers(const flashbook_forward_tensors& t, void* workspace) {
-  return {{"q", t.q}, {"k", t.k}, {"v", t.v}, {"o", t.o}, {"lse", t.lse}, {"workspace", workspace}};
+  return {{"q", t.q},
+          {"k", t.k},
+          {"v", t.v},
+          {"bias", t.bias},
+          {"alibi", t.alibi},
+          {"sinks", t.sinks},
+          {"cu_seqlens_q", t.cu_seqlens_q},
+          {"cu_seqlens_k", t.cu_seqlens_k},
+          {"o", t.o},
+          {"lse", t.lse},
+          {"workspace", workspace}};
 }
 
 inline std::vector<NamedPointer> pointers(const flashbook_backward_tensors& t, void* workspace) {

@@ -67,7 +67,7 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
 }
 
 /// Bytes of shared memory that a block may have on the current device; of no device, no limit.
-inline std::size_t most_shared_bytes() {
+inline std::size_t most_shared_bytes(void* = nullptr) {
   int device = 0, bytes = 0;
   if (cudaGetDevice(&device) == cudaSuccess &&
       cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
@@ -121,8 +121,8 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
   return status;
 }
 
-inline std::size_t most_shared_bytes() {
-  return simt::max_shared_bytes;
+inline std::size_t most_shared_bytes(void* stream = nullptr) {
+  return stream ? static_cast<simt::Stream*>(stream)->options.shared_bytes : simt::max_shared_bytes;
 }
 
 inline LaunchStatus synchronize(void*) {

@@ -18,6 +18,7 @@ struct RowMajor {
   FLASHBOOK_HOST_DEVICE static constexpr int chunk(int, int chunk) {
     return chunk;
   }
+  template <int chunks_per_row>
   FLASHBOOK_HOST_DEVICE static constexpr unsigned right(unsigned offset, unsigned columns) {
     return offset + columns;
   }
@@ -37,9 +38,12 @@ struct XorSwizzle {
                                                       : 1;
     return chunk ^ (row / (8 / columns) % columns);
   }
-  /// Of the chunk number the low three bits are exchanged, the others are not.
+  /// Of the chunk number the low three bits are exchanged, in rows of an odd multiple of 4 chunks
+  /// the low two; the others are not.
+  template <int chunks_per_row>
   FLASHBOOK_HOST_DEVICE static constexpr unsigned right(unsigned offset, unsigned columns) {
-    return (offset ^ columns % 64) + columns / 64 * 64;
+    constexpr unsigned exchanged = chunks_per_row % 8 == 0 ? 64 : 32;
+    return (offset ^ columns % exchanged) + columns / exchanged * exchanged;
   }
 };
 
@@ -99,9 +103,9 @@ class alignas(Swizzle::alignment) Tile {
   }
   FLASHBOOK_HOST_DEVICE static constexpr unsigned offset(int row, int column, int down, int right) {
     static_assert(sizeof(T) == 2);
-    static_assert(columns % 64 == 0 || std::is_same_v<Swizzle, RowMajor>);
-    return Swizzle::right(static_cast<unsigned>(offset(row, column)),
-                          static_cast<unsigned>(right)) +
+    static_assert(columns % 32 == 0 || std::is_same_v<Swizzle, RowMajor>);
+    return Swizzle::template right<columns / 8>(static_cast<unsigned>(offset(row, column)),
+                                                static_cast<unsigned>(right)) +
            static_cast<unsigned>(down * columns);
   }
   static constexpr bool holds(int row, int column) {

@@ -6,14 +6,17 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// How the threads of a block share a tile in chunks of 16 bytes: each has one column of chunks.
+/// How the threads of a block share a tile in chunks of 16 bytes: each has one column of chunks,
+/// or, where a row is no power of 2 of them, one in each piece of the row that is.
 template <class T, int threads, int columns>
 struct ChunkShare {
-  static constexpr int chunk = 16 / sizeof(T), per_row = columns / chunk, step = threads / per_row;
-  static_assert(threads % per_row == 0);
+  static constexpr int chunk = 16 / sizeof(T), per_row = columns / chunk;
+  static constexpr int per_piece = per_row & -per_row, step = threads / per_piece;
+  static constexpr int piece = per_piece * chunk;  ///< in columns
+  static_assert(threads % per_piece == 0);
 
-  FLASHBOOK_DEVICE static int row() { return threadIdx.x / per_row; }
-  FLASHBOOK_DEVICE static int column() { return threadIdx.x % per_row * chunk; }
+  FLASHBOOK_DEVICE static int row() { return threadIdx.x / per_piece; }
+  FLASHBOOK_DEVICE static int column() { return threadIdx.x % per_piece * chunk; }
   /// This thread's first chunk of the rows from `first` on.
   FLASHBOOK_DEVICE static gmem<const T> source(const Matrix<const T>& from, int first) {
     return from.row(first + row()) + column();
@@ -27,11 +30,12 @@ FLASHBOOK_DEVICE void copy_chunks_async(Tile<T, rows, width, Swizzle>& tile, gme
                                         const Matrix<const T>& from, const Valid& valid) {
   using Share = ChunkShare<T, threads, columns>;
   static_assert(rows % Share::step == 0);
-  const bool exists = Share::column() < from.columns;
 #pragma unroll
   for (int i = 0; i < rows; i += Share::step) {
-    cp_async_16(tile.at(Share::row() + i, Share::column()), source,
-                exists && valid(Share::row() + i));
+#pragma unroll
+    for (int piece = 0; piece < columns; piece += Share::piece)
+      cp_async_16(tile.at(Share::row() + i, Share::column() + piece), source + piece,
+                  Share::column() + piece < from.columns && valid(Share::row() + i));
     source = source + Share::step * from.stride;
   }
 }

@@ -20,14 +20,19 @@ struct Exponents {
   float scale;  ///< what is left to multiply by, positive: the scale, or 1
   float c;      ///< scale log2 e
 
-  FLASHBOOK_DEVICE explicit Exponents(float of) {
-    const bool fold = of > 0x1p-100f && of < 0x1p100f;
+  /// Whether a scale is left to the exponent.
+  FLASHBOOK_HOST_DEVICE static bool folds(float scale) {
+    return scale > 0x1p-100f && scale < 0x1p100f;
+  }
+
+  FLASHBOOK_HOST_DEVICE explicit Exponents(float of) {
+    const bool fold = folds(of);
     first = fold ? 1 : of;
     scale = fold ? of : 1;
     c = 1.44269504f * scale;
   }
   /// Nothing is left to do before scores are compared.
-  FLASHBOOK_DEVICE bool folded() const { return first == 1; }
+  FLASHBOOK_HOST_DEVICE bool folded() const { return first == 1; }
 };
 
 /// The maximum that weights are relative to: 0 while nothing but hidden scores was seen, since -inf

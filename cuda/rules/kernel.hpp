@@ -34,6 +34,13 @@ struct ForwardTensors {
   const void *q, *k, *v;  ///< [B, N, H, d] or d_v
   void* o;                ///< [B, N_q, H_q, d_v]
   float* lse;             ///< natural log, [B, H_q, N_q], contiguous
+
+  // Null where the problem has none.
+  const void* bias = nullptr;                  ///< bias_shape and bias_strides
+  const void* alibi = nullptr;                 ///< slopes, [H_q] or [members, H_q], contiguous
+  const void* sinks = nullptr;                 ///< logits, [H_q], contiguous
+  const std::int64_t* cu_seqlens_q = nullptr;  ///< [members + 1]
+  const std::int64_t* cu_seqlens_k = nullptr;
 };
 
 /// Tensors of a backward pass. `o` and `lse` are what a forward pass wrote.

@@ -34,6 +34,13 @@ struct Tensor {
   FLASHBOOK_DEVICE Matrix<T> of(int b, int h) const {
     return {data + (b * batch + h * head), token, channels, in_chunks};
   }
+  /// Where a row begins, in elements, and the rows of its head from there on.
+  FLASHBOOK_DEVICE int64_t offset(int b, int h, int row) const {
+    return b * batch + h * head + row * token;
+  }
+  FLASHBOOK_DEVICE Matrix<T> at(int64_t offset) const {
+    return {data + offset, token, channels, in_chunks};
+  }
 };
 
 /// Sizes and options that both passes read.

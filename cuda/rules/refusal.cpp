@@ -61,15 +61,22 @@ std::string dtype_refusal(int dtype, bool only_16_bit) {
 
 }  // namespace
 
-std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
-  const bool has_window =
-      p.window_left != FLASHBOOK_UNBOUNDED || p.window_right != FLASHBOOK_UNBOUNDED;
+std::string size_refusal(const flashbook_problem& p, bool only_16_bit) {
   for (const std::string& refusal :
        {dtype_refusal(p.dtype, only_16_bit), too_large("d", p.d, most_channels),
         too_large("d_v", p.d_v, most_channels), too_large("n_q", p.n_q, most_tokens),
         too_large("n_k", p.n_k, most_tokens),
         too_large("batch * heads_q * n_q", rows(p.batch, p.heads_q, p.n_q), most_rows),
-        too_large("batch * heads_kv * n_k", rows(p.batch, p.heads_kv, p.n_k), most_rows),
+        too_large("batch * heads_kv * n_k", rows(p.batch, p.heads_kv, p.n_k), most_rows)})
+    if (!refusal.empty()) return refusal;
+  return {};
+}
+
+std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
+  const bool has_window =
+      p.window_left != FLASHBOOK_UNBOUNDED || p.window_right != FLASHBOOK_UNBOUNDED;
+  for (const std::string& refusal :
+       {size_refusal(p, only_16_bit),
         not_taken(p.packed, "cu_seqlens are of " + std::to_string(p.members) + " members",
                   "pass a dense batch"),
         not_taken(has_window, "window is " + side(p.window_left) + ", " + side(p.window_right),

@@ -1,4 +1,4 @@
-// What the rungs of the ladders take: everything else is refused by name, before a launch.
+// What kernels take: everything else is refused by name, before a launch.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,11 @@
 #include "cpu_reference/problem.h"
 
 namespace flashbook {
+
+/// Why a product kernel does not take a problem; empty if it does. It takes fp32, fp16 and bf16 (or
+/// the last two, if `only_16_bit`), d and d_v up to 256, and as many tokens as its offsets and its
+/// grid can count.
+std::string size_refusal(const flashbook_problem& problem, bool only_16_bit = false);
 
 /// Why a rung does not take a problem; empty if it does. Rungs take fp32, fp16 and bf16 (or the
 /// last two, if `only_16_bit`), d and d_v up to 256, any N_q and N_k, causal masks of both

@@ -58,11 +58,16 @@ struct RowBlocks {
 #pragma unroll
         for (int h = 0; h < 2; ++h) row[r][h].l += weigh_row_by_product(S[r], h, e, row[r][h].m);
     } else {
-#pragma unroll
-      for (int r = 0; r < R; ++r)
-#pragma unroll
-        for (int h = 0; h < 2; ++h) row[r][h].l += weigh_row(S[r], h, e, row[r][h].m);
+      weigh_differences(S, e);
     }
+  }
+  /// The same as 2^(c (s - m)), whatever the maxima are.
+  template <int n_8>
+  FLASHBOOK_DEVICE void weigh_differences(float (&S)[R][n_8][4], const Exponents& e) {
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) row[r][h].l += weigh_row(S[r], h, e, row[r][h].m);
   }
 };
 

@@ -42,7 +42,7 @@ Pool& pool() {
   return all;
 }
 
-std::string refusal(const LaunchShape& shape) {
+std::string refusal(const LaunchShape& shape, const Options& options) {
   const std::uint64_t threads = shape.block.size();
   if (threads == 0 || threads > max_block_threads)
     return "a block of " + std::to_string(threads) + " threads; 1 to " +
@@ -51,9 +51,9 @@ std::string refusal(const LaunchShape& shape) {
       shape.grid.z > 65535)
     return "a grid of " + std::to_string(shape.grid.size()) +
            " blocks; 1 to 2^31 - 1 are possible, of which 65535 in y and z";
-  if (shape.shared_bytes > max_shared_bytes)
+  if (shape.shared_bytes > options.shared_bytes)
     return std::to_string(shape.shared_bytes) + " bytes of shared memory; a block has at most " +
-           std::to_string(max_shared_bytes);
+           std::to_string(options.shared_bytes);
   if (shape.cluster == 0 || shape.cluster > max_cluster_blocks || shape.grid.x % shape.cluster)
     return "clusters of " + std::to_string(shape.cluster) + " of the grid's " +
            std::to_string(shape.grid.x) + " blocks in x; 1 to " +
@@ -165,7 +165,7 @@ class Launch {
 
 Report launch(const LaunchShape& shape, const Options& options,
               const std::function<void()>& thread) {
-  if (std::string reason = refusal(shape); !reason.empty()) {
+  if (std::string reason = refusal(shape, options); !reason.empty()) {
     Report report;
     report.add({Category::invalid, std::move(reason), 0, 0, shape.kernel, {}, 0, 0, 0});
     return report;

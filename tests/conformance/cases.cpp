@@ -9,7 +9,7 @@ namespace flashbook::conformance {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     Builder builder;
-    for (const auto add : {add_sizes, add_data, add_options, add_degenerate, add_nan,
+    for (const auto add : {add_sizes, add_data, add_options, add_dims, add_degenerate, add_nan,
                            add_empty_rows, add_masks, add_members, add_heads, add_tails,
                            add_strides, add_numbers, add_added, add_fuzzed, add_sanitize})
       add(builder);

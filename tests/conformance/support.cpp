@@ -44,6 +44,7 @@ const std::vector<Row>& table() {
       {"cuda.tile_shapes", not_in_16_bit_rungs, not_in_rungs},
       {"cuda.lazy_rescale", not_in_16_bit_rungs, not_in_rungs},
       {"cuda.ping_pong", not_in_16_bit_rungs, not_in_rungs},
+      {"cuda.fa2", {"fp32", "fp64"}, not_in_rungs},
   };
   return rows;
 }

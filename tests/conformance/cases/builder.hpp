@@ -47,6 +47,7 @@ class Builder {
 void add_sizes(Builder& builder);
 void add_data(Builder& builder);
 void add_options(Builder& builder);
+void add_dims(Builder& builder);
 void add_degenerate(Builder& builder);
 void add_fuzzed(Builder& builder);
 void add_sanitize(Builder& builder);

@@ -111,6 +111,26 @@ void add_options(Builder& builder) {
   }
 }
 
+/// Options at every head dimension that kernels are compiled for, which may have tiles and code of
+/// its own: a window with partial tiles on both sides of full ones, what changes scores, members.
+void add_dims(Builder& builder) {
+  for (const Index d : {32, 64, 96, 128, 192, 256}) {
+    const std::string name = 'd' + text(d), words = " d=" + text(d);
+    builder.add("dims", {name + "-window", "nq=140 nk=420 window=230,30" + words}, gated);
+    // Keys that no row sees begin beside a full tile.
+    builder.add("dims", {name + "-few-rows", "nq=10 nk=420 window=230,30" + words}, gated);
+    builder.add("dims",
+                {name + "-options",
+                 "hq=2 nq=70 nk=130 causal softcap=5 bias=1,h,q,k alibi=h sinks" + words},
+                gated);
+    builder.add(
+        "dims",
+        {name + "-packed",
+         "hq=2 hkv=1 causal sinks nq=205 nk=292 cu_q=0,0,70,70,201 cu_k=0,5,5,90,290" + words},
+        gated);
+  }
+}
+
 /// Sizes of 0.
 void add_degenerate(Builder& builder) {
   const Named sizes[] = {{"no-queries", "nq=0 nk=7"},

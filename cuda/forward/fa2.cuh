@@ -1,0 +1,198 @@
+// The product kernel that the FlashAttention-2 ladder leads to, for sm_80 and up, with the whole
+// contract (docs/contract.md) in fp16 and bf16: the rung lazy_rescale, and at d = 64, where it is
+// faster, ping_pong.
+//
+// An option costs nothing where it is absent. What changes a score itself (soft-cap, bias, ALiBi, a
+// scale that is not folded into the exponent), and rows that are not chunks of 16 bytes, have
+// instances of their own, Scores::options. Masks, windows, packed members, grouped heads and sinks
+// are in all: they say which tiles a block visits, where they lie, and what becomes of a row at its
+// end. In the loop over tiles that all rows see nothing of them is left. What a block does lies in
+// shared memory, so that it takes no registers there.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/forward/fa2_turns.cuh"
+#include "cuda/forward/kernels.hpp"
+#include "cuda/rules/async_tile_io.cuh"
+#include "cuda/rules/product.cuh"
+#include "cuda/rules/refusal.hpp"
+
+namespace flashbook::FLASHBOOK_MACHINE::fa2 {
+
+/// Rows of up to `d` channels: R blocks of 16 rows a warp, tiles of B_c keys. `resident` blocks
+/// share a multiprocessor. A block of Shape<256> takes 128 KiB of shared memory, which not every
+/// device has; with 32 keys it is 96.
+template <int d, int keys = 64, int row_blocks = d <= 128 ? 2 : 1>
+struct Shape {
+  static constexpr int D = d, R = row_blocks, B_c = keys, B_r = 128, warps = B_r / (16 * R);
+  static constexpr int threads = warps * 32, resident = R;
+};
+
+/// What scores are made of: products alone, all rows in chunks, or anything.
+enum class Scores { products, options };
+
+/// Rows in shared memory. At D = 128 they are padded, not swizzled: whatever column is read then
+/// lies at a fixed distance from one address, and the nine that a swizzle has more would spill.
+template <class T, class S, int rows>
+using Rows = std::conditional_t<S::D == 128, Tile<T, rows, S::D + 16 / sizeof(T)>,
+                                Tile<T, rows, S::D, XorSwizzle>>;
+
+template <class T, class S>
+struct Smem {
+  Rows<T, S, S::B_r> Q;
+  Rows<T, S, S::B_c> K, V;
+  WorkTiles work;
+};
+
+/// Rows of a matrix into a tile, from row `first` on; zeros where not valid.holds(row).
+template <Scores scores, class S, class Tile, class T>
+FLASHBOOK_DEVICE void copy(Tile& tile, const Matrix<const T>& from, int first, Range valid) {
+  if constexpr (scores == Scores::products)
+    load_chunks_async<S::threads, S::D>(tile, from, first, valid);
+  else
+    load_async<S::threads, S::D>(tile, from, first, valid);
+}
+
+template <class T, class S, Scores scores>
+FLASHBOOK_KERNEL(S::threads, S::resident)
+forward(const ProductParameters<T> p) {
+  constexpr int D = S::D, R = S::R, B_r = S::B_r, B_c = S::B_c;
+  Smem<T, S>& smem = shared_memory<Smem<T, S>>();
+  const Assignment<T> block(smem.work, p, B_r);
+  if (block.work().is_nothing()) return;
+  const auto keys = [&] { return block.visible().keys_of(block.rows(0, B_r)); };
+  const auto full_keys = [&] { return block.visible().keys_of_all(block.rows(0, B_r)); };
+  const int end = keys().begin / B_c * B_c;  // the last tile: the first is that of the last keys
+  int j = (tiles(keys().end, B_c) - 1) * B_c;
+
+  float O[R][D / 8][4] = {};
+  mma::RowBlocks<R> rows;
+  const int warp_row = threadIdx.x / 32 * 16 * R, lane_row = warp_row + mma::lane() / 4;
+  if (j >= end) {
+    copy<scores, S>(smem.Q, block.Q(), block.work().first, {0, block.work().n_q});
+    copy<scores, S>(smem.K, block.K(), j, keys());
+  }
+  cp_async_commit();
+
+  const auto add_tile = [&](auto is_full) {
+    const auto copy_keys = [&](auto& to, const Matrix<const T>& from, int first) {
+      if constexpr (is_full)
+        load_full_async<S::threads, D>(to, from, first);
+      else
+        copy<scores, S>(to, from, first, keys());
+      cp_async_commit();
+    };
+    cp_async_wait<0>();
+    sync_threads();  // Q and K are everybody's, nobody reads V any more
+    copy_keys(smem.V, block.V(), j);
+
+    // S = Q K^T, P = 2^(c (S - m))
+    float S_rmem[R][B_c / 8][4];
+    mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, smem.K);
+
+    cp_async_wait<0>();
+    sync_threads();  // V is everybody's, nobody reads K any more
+    if (j > end) copy_keys(smem.K, block.K(), j - B_c);
+    if constexpr (!is_full) {
+      const Work of = block.work();
+      const HeadOptions<T> head(p.options, p.members, of, p.tensors.sizes.scale);
+      const auto change = [&](float s, int i, int key) {
+        return scores == Scores::products ? s : head.score(s, i, key);
+      };
+#pragma unroll
+      for (int r = 0; r < R; ++r)
+        for_visible(S_rmem[r], block.visible(), of.first + lane_row + 16 * r, j, change);
+    }
+
+    // O = 2^(c (m_old - m)) O + P V
+    float m_tile[R][2];
+    rows.maxima(m_tile, S_rmem);
+    if (rows.any_above(m_tile, p.slack)) rows.raise(m_tile, O, p.e);
+    if constexpr (is_full)
+      rows.weigh(S_rmem, p.e);
+    else
+      rows.weigh_differences(S_rmem, p.e);  // a subtraction a weight more, and a branch less
+    uint32_t P[R][B_c / 16][4];
+    mma::to_left<T>(P, S_rmem);
+    mma::add_PV<T, D>(O, P, smem.V);
+    j -= B_c;
+  };
+  while (j >= end) {
+    if constexpr (scores == Scores::products) {
+      const Range full = full_keys();
+      if (full.begin <= j && j + B_c <= full.end)
+        while (j >= full.begin) add_tile(std::true_type());
+      else
+        add_tile(std::false_type());
+    } else {
+      add_tile(std::false_type());
+    }
+  }
+
+  // O = O / l, LSE = m + ln l
+  store_rows(p, block.work(), block.work().first + lane_row, O, rows);
+}
+
+/// A launch of the instance that its problem and its device ask for.
+template <class T>
+class Launch {
+ public:
+  Launch(const flashbook_problem& problem, const ForwardTensors& tensors, void* stream)
+      : p_(product_parameters<T>(problem, tensors)), stream_(stream) {}
+
+  /// With the narrowest shape that holds a row. Where options matter there are fewer of them.
+  LaunchStatus start() {
+    const int d = std::max(p_.tensors.sizes.d, p_.tensors.sizes.d_v);
+    if (!p_.only_products() || (d > 192 && !fits<Shape<256>>())) {
+      p_.set_exponents(1);
+      if (d <= 64) return start<Shape<64>, Scores::options>();
+      if (d <= 128) return start<Shape<128, 64, 1>, Scores::options>();
+      return start<Shape<256, 32>, Scores::options>();
+    }
+    if (d <= 32) return start<Shape<32>, Scores::products>();
+    if (d <= 64) return start<Turns, Turns::Smem<T>>(forward_in_turns<T>);
+    if (d <= 96) return start<Shape<96>, Scores::products>();
+    if (d <= 128) return start<Shape<128>, Scores::products>();
+    if (d <= 192) return start<Shape<192>, Scores::products>();
+    return start<Shape<256>, Scores::products>();
+  }
+
+ private:
+  template <class S>
+  bool fits() const {
+    return sizeof(Smem<T, S>) <= most_shared_bytes(stream_);
+  }
+  template <class S, Scores scores>
+  LaunchStatus start() const {
+    return start<S, Smem<T, S>>(forward<T, S, scores>);
+  }
+  template <class S, class Smem>
+  LaunchStatus start(void (*kernel)(ProductParameters<T>)) const {
+    const Sizes& sizes = p_.tensors.sizes;
+    const int64_t heads = int64_t{sizes.heads_q} * sizes.batch;
+    return launch_blocks("fa2", heads * tiles_of_head(sizes.n_q(), p_.members, S::B_r), S::threads,
+                         sizeof(Smem), stream_, kernel, p_);
+  }
+
+  ProductParameters<T> p_;
+  void* stream_;
+};
+
+inline LaunchStatus launch_fa2(const flashbook_problem& problem, const ForwardTensors& tensors,
+                               void*, void* stream) {
+  if (problem.dtype == FLASHBOOK_FP16) return Launch<half>(problem, tensors, stream).start();
+  return Launch<bfloat16>(problem, tensors, stream).start();
+}
+
+}  // namespace flashbook::FLASHBOOK_MACHINE::fa2
+
+namespace flashbook::FLASHBOOK_MACHINE {
+const ForwardKernel fa2_forward = {
+    "fa2",
+    "the whole contract",
+    [](const flashbook_problem& problem) { return size_refusal(problem, true); },
+    [](const flashbook_problem&) { return std::size_t{0}; },
+    fa2::launch_fa2,
+    {.nan_rows = 256, .nan_keys = 64}};
+}

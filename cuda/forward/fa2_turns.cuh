@@ -1,0 +1,123 @@
+// The product kernel where scores are products and rows have up to 64 channels: there the rung
+// ping_pong is faster than lazy_rescale. Two groups of four warps take turns on the tensor cores; a
+// turn is O += P V of the tile before and S = Q K^T of this one, and hands over what both groups
+// copied.
+#pragma once
+
+#include "cuda/rules/async_tile_io.cuh"
+#include "cuda/rules/product.cuh"
+
+namespace flashbook::FLASHBOOK_MACHINE::fa2 {
+
+/// Two groups of four warps that take turns on the tensor cores, as in the rung ping_pong.
+struct Turns {
+  static constexpr int D = 64, R = 2, B_c = 64, stages = 3, group_threads = 128, threads = 256;
+  static constexpr int group_rows = 64 * R, B_r = 2 * group_rows;
+
+  template <class T>
+  struct Smem {
+    Tile<T, B_r, D, XorSwizzle> Q;
+    Tile<T, B_c, D, XorSwizzle> K[stages], V[stages];
+    WorkTiles work;
+  };
+  /// The stage of the tile `ahead` tiles after the one of stage `stage`.
+  FLASHBOOK_DEVICE static int stage_after(int stage, int ahead) {
+    return stage + ahead < stages ? stage + ahead : stage + ahead - stages;
+  }
+};
+
+/// A barrier opens a group's turn: the group waits, the other one arrives.
+enum Barrier { turn_of_group_0 = 1, turn_of_group_1 };
+
+template <class T>
+FLASHBOOK_KERNEL(Turns::threads, 1)
+forward_in_turns(const ProductParameters<T> p) {
+  constexpr int D = Turns::D, R = Turns::R, B_r = Turns::B_r, B_c = Turns::B_c;
+  constexpr int threads = Turns::threads, stages = Turns::stages;
+  auto& smem = shared_memory<Turns::Smem<T>>();
+  const Assignment<T> block(smem.work, p, B_r);
+  if (block.work().is_nothing()) return;
+  const int group = shuffle(static_cast<int>(threadIdx.x) / Turns::group_threads, 0);
+  const int warp_row = threadIdx.x / 32 * 16 * R, lane_row = warp_row + mma::lane() / 4;
+  const auto keys = [&] { return block.visible().keys_of(block.rows(0, B_r)); };
+  const auto group_rows = [&] {
+    return block.rows(group * Turns::group_rows, (group + 1) * Turns::group_rows);
+  };
+  const int end = keys().begin / B_c * B_c;  // the last tile: the first is that of the last keys
+  const int seen_end = block.visible().keys_of(group_rows()).end;
+  int j = (tiles(keys().end, B_c) - 1) * B_c, stage = 0;
+
+  float O[R][D / 8][4] = {};
+  uint32_t P[R][B_c / 16][4] = {};
+  mma::RowBlocks<R> rows;
+  load_chunks_async<threads, D>(smem.Q, block.Q(), block.work().first, {0, block.work().n_q});
+#pragma unroll
+  for (int t = 0; t < stages - 1; ++t) {
+    const int first = j - t * B_c;
+    if (first >= end) load_chunks_async<threads, D>(smem.K[t], block.K(), first, keys());
+    if (0 < t && first + B_c >= end)
+      load_chunks_async<threads, D>(smem.V[t - 1], block.V(), first + B_c, keys());
+    cp_async_commit();
+  }
+  cp_async_wait<0>();
+  sync_threads();  // Q and the first K and V are everybody's
+  if (group == 1) barrier_arrive(turn_of_group_0, threads);
+
+  const auto add_tile = [&](auto is_full) {
+    float S[R][B_c / 8][4];
+    const bool seen = is_full || j < seen_end;
+    barrier_sync(turn_of_group_0 + group, threads);  // this group's turn
+    if (is_full || j + B_c < seen_end)
+      mma::add_PV<T, D>(O, P, smem.V[Turns::stage_after(stage, stages - 1)]);
+    if (seen) mma::multiply_QK<T, D>(S, smem.Q, warp_row, smem.K[stage]);
+    cp_async_wait<0>();
+    barrier_arrive(turn_of_group_1 - group, threads);
+
+    const int next = j - (stages - 1) * B_c;
+    auto& K_smem = smem.K[Turns::stage_after(stage, stages - 1)];
+    auto& V_smem = smem.V[Turns::stage_after(stage, stages - 2)];
+    if constexpr (is_full) {
+      if (next >= end) load_full_async<threads, D>(K_smem, block.K(), next);
+      if (next + B_c >= end) load_full_async<threads, D>(V_smem, block.V(), next + B_c);
+    } else {
+      if (next >= end) load_chunks_async<threads, D>(K_smem, block.K(), next, keys());
+      if (next + B_c >= end) load_chunks_async<threads, D>(V_smem, block.V(), next + B_c, keys());
+    }
+    cp_async_commit();
+
+    if (seen) {
+      if constexpr (!is_full) {
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+          for_visible(S[r], block.visible(), block.work().first + lane_row + 16 * r, j,
+                      [](float s, int, int) { return s; });
+      }
+      float m_tile[R][2];
+      rows.maxima(m_tile, S);
+      if (rows.any_above(m_tile, p.slack)) rows.raise(m_tile, O, p.e);
+      if constexpr (is_full)
+        rows.weigh(S, p.e);
+      else
+        rows.weigh_differences(S, p.e);
+      mma::to_left<T>(P, S);
+    }
+    j -= B_c;
+    stage = Turns::stage_after(stage, 1);
+  };
+  while (j >= end) {
+    const Range full = block.visible().keys_of_all(group_rows());
+    // Left of a window's begin, V of the next tile must be tested, too.
+    const int full_begin = full.begin == 0 ? 0 : full.begin + B_c;
+    if (full_begin <= j && j + B_c <= full.end && j + B_c < seen_end)
+      while (j >= full_begin) add_tile(std::true_type());
+    else
+      add_tile(std::false_type());
+  }
+
+  barrier_sync(turn_of_group_0 + group, threads);  // the last turn
+  if (seen_end > end) mma::add_PV<T, D>(O, P, smem.V[Turns::stage_after(stage, stages - 1)]);
+  if (group == 0) barrier_arrive(turn_of_group_1, threads);
+  store_rows(p, block.work(), block.work().first + lane_row, O, rows);
+}
+
+}  // namespace flashbook::FLASHBOOK_MACHINE::fa2
