@@ -8,11 +8,13 @@
 #include "cpu_reference/error.hpp"
 #include "walkthrough/chapters/06_first_kernel/transpose.cuh"
 #include "walkthrough/chapters/07_barriers_and_races/sums.cuh"
+#include "walkthrough/chapters/09_tensor_cores/scores.cuh"
 #include "walkthrough/chapters/device_array.hpp"
 
 namespace flashbook {
 namespace {
 
+namespace scores = emulated::scores;
 namespace sums = emulated::sums;
 namespace transpose = emulated::transpose;
 using book::DeviceArray;
@@ -93,7 +95,30 @@ DemoRun totalled(int n, const simt::Options& options) {
              {total});
 }
 
-constexpr std::array<Demo, 10> all = {{
+// ---- chapter 9: x holds 0, 1, 2, 3, 0, ... with a row's number added, or ones
+
+template <class Rows>
+DemoRun scored(int n, const simt::Options& options) {
+  constexpr int d = scores::side;
+  Numbers x(size(n * d), 0), y(size(n * n), std::nanf(""));
+  for (int i = 0; i < n * d; ++i) x[size(i)] = static_cast<float>((i + i / d) % 4);
+  std::vector<float> exact(y.size());
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      for (int c = 0; c < d; ++c) exact[size(i * n + j)] += x[size(i * d + c)] * x[size(j * d + c)];
+  const unsigned blocks = static_cast<unsigned>(n / scores::side);
+  return run({"scores", {blocks}, {scores::threads}, sizeof(scores::Smem<Rows>)}, options,
+             scores::scores<Rows>, x, y, n, exact);
+}
+
+template <bool rounds>
+DemoRun ones_summed(int n, const simt::Options& options) {
+  Numbers x(size(n), 1), y(1, std::nanf(""));
+  return run({"column_sum", {1}, {32}}, options, scores::column_sum<rounds>, x, y, n,
+             {static_cast<float>(n)});
+}
+
+constexpr std::array<Demo, 15> all = {{
     {"transpose_direct", "y = x^T, element by element", 64, 32, 1024,
      transposed<transpose::direct, 0>},
     {"transpose_tiled", "y = x^T through tiles in shared memory", 64, 32, 1024,
@@ -111,6 +136,14 @@ constexpr std::array<Demo, 10> all = {{
      summed<sums::no_zeros>},
     {"not_atomic", "the sum of all rows, blocks adding to one number", 100, 1, 128,
      totalled<sums::not_atomic>},
+    {"scores_plain", "S = X X^T by tensor cores, plain rows", 128, 64, 512, scored<scores::Plain>},
+    {"scores_padded", "S = X X^T by tensor cores, padded rows", 128, 64, 512,
+     scored<scores::Padded>},
+    {"scores_swizzled", "S = X X^T by tensor cores, swizzled rows", 128, 64, 512,
+     scored<scores::Swizzled>},
+    {"sum_fp32", "a sum of ones by tensor cores", 8192, 16, 65536, ones_summed<false>},
+    {"sum_bf16", "a sum of ones by tensor cores, rounded to bf16 as it grows", 8192, 16, 65536,
+     ones_summed<true>},
 }};
 
 }  // namespace

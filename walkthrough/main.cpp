@@ -83,6 +83,8 @@ int run(int argc, char** argv) {
   flashbook::add_fuzz(app);
   flashbook::add_run(app);
   flashbook::add_demo(app);
+  flashbook::add_draw(app);
+  flashbook::add_ladder(app);
   flashbook::add_timing(app);
   flashbook::add_bench(app);
   flashbook::add_receipts(app);

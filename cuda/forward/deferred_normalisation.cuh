@@ -15,6 +15,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::deferred_normalisation {
 
+// [rung]
 constexpr int B_r = 64, B_c = 64, warps = B_r / 16, threads = warps * 32;
 
 // [padded]
@@ -78,6 +79,7 @@ forward(const ForwardParameters<T> p) {
   // O = O / l, LSE = m + ln l
   mma::store_rows(p, batch, head, row, O, state, 1);
 }
+// [/rung]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

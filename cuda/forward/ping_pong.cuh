@@ -21,6 +21,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::ping_pong {
 
+// [rung]
 constexpr int group_threads = 128, threads = 2 * group_threads;
 
 /// R blocks of 16 rows a warp, tiles of B_c keys.
@@ -38,8 +39,10 @@ struct Smem {
   Tile<T, S::B_c, D, XorSwizzle> K[S::stages], V[S::stages];
 };
 
+// [turns]
 /// A barrier opens a group's turn: the group waits, the other one arrives.
 enum Barrier { turn_of_group_0 = 1, turn_of_group_1 };
+// [/turns]
 constexpr int slack = 8;  ///< weights may grow to 2^slack before the maximum follows
 
 /// The stage of the tile `ahead` tiles after the one of stage `stage`.
@@ -93,6 +96,7 @@ forward(const ForwardParameters<T> p) {
   sync_threads();  // Q and the first K and V are everybody's
   if (group == 1) barrier_arrive(turn_of_group_0, threads);
 
+  // [tile]
   const auto add_tile = [&](auto masked) {
     float S_rmem[R][B_c / 8][4];
     const bool seen = !masked || j < seen_end;
@@ -129,6 +133,7 @@ forward(const ForwardParameters<T> p) {
     j -= B_c;
     stage = stage_after<S>(stage, 1);
   };
+  // [/tile]
   while (j >= 0 && (j + B_c > full_end || j + B_c >= seen_end)) add_tile(std::true_type());
   if constexpr (in_chunks) {
     while (j >= 0) add_tile(std::false_type());
@@ -141,6 +146,7 @@ forward(const ForwardParameters<T> p) {
   for (int r = 0; r < R; ++r)
     mma::store_rows(p, batch, head, row + 16 * r, O[r], rows.row[r], e.scale);
 }
+// [/rung]
 
 template <class T, int D, class S>
 LaunchStatus launch_shape(const flashbook_problem& problem, const ForwardTensors& tensors,

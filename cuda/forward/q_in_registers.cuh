@@ -17,12 +17,13 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::q_in_registers {
 
+// [rung]
 constexpr int B_r = 64, B_c = 64, warps = B_r / 16, threads = warps * 32;
 
-// [q_in_registersd]
+// [swizzled]
 template <class T, int D>
 using Rows = Tile<T, 64, D, XorSwizzle>;
-// [/q_in_registersd]
+// [/swizzled]
 
 template <class T, int D>
 struct Smem {
@@ -81,6 +82,7 @@ forward(const ForwardParameters<T> p) {
     for (int k = 0; k < D; k += 16) mma::load_left(Q[k / 16], smem.Q, mma::warp_row(), 0, k);
   }
 
+  // [tile]
   const auto add_tile = [&](auto masked) {
     cp_async_wait<0>();
     sync_threads();  // K is everybody's, nobody reads V any more
@@ -102,12 +104,14 @@ forward(const ForwardParameters<T> p) {
     weigh(S, state, O, e);
     mma::add_PV<T, D>(O, S, smem.V);
   };
+  // [/tile]
   for (; j >= 0 && j + B_c > full_end; j -= B_c) add_tile(std::true_type());
   for (; j >= 0; j -= B_c) add_tile(std::false_type());
 
   // O = O / l, LSE = scale m + ln l
   mma::store_rows(p, batch, head, row, O, state, e.scale);
 }
+// [/rung]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

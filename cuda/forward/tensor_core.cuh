@@ -19,6 +19,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::tensor_core {
 
+// [rung]
 constexpr int B_r = 64, B_c = 64, warps = B_r / 16, threads = warps * 32;
 
 // [padded]
@@ -98,6 +99,7 @@ forward(const ForwardParameters<T> p) {
     if (lane() % 4 == 0) p.lse(p.sizes.lse_row(batch, head) + i) = state[h].lse();
   }
 }
+// [/rung]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

@@ -19,6 +19,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::tile_shapes {
 
+// [rung]
 /// R blocks of 16 rows a warp, tiles of B_c keys. `resident` blocks share a multiprocessor.
 template <int D>
 struct Shape {
@@ -57,6 +58,7 @@ forward(const ForwardParameters<T> p) {
     load_async<threads, D>(smem.K, K, j, keys);
   }
   cp_async_commit();
+  // [tile]
   const auto add_tile = [&](auto masked) {
     const auto copy = [&](auto& to, const Matrix<const T>& from, int from_row) {
       if constexpr (masked)
@@ -90,6 +92,7 @@ forward(const ForwardParameters<T> p) {
     mma::to_left<T>(P, S);
     mma::add_PV<T, D>(O, P, smem.V);
   };
+  // [/tile]
   for (; j >= 0 && j + B_c > full_end; j -= B_c) add_tile(std::true_type());
   for (; j >= 0; j -= B_c) add_tile(std::false_type());
 
@@ -98,6 +101,7 @@ forward(const ForwardParameters<T> p) {
   for (int r = 0; r < R; ++r)
     mma::store_rows(p, batch, head, row + 16 * r, O[r], rows.row[r], e.scale);
 }
+// [/rung]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

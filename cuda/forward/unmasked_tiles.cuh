@@ -15,6 +15,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::unmasked_tiles {
 
+// [rung]
 constexpr int B_r = 64, B_c = 64, warps = B_r / 16, threads = warps * 32;
 
 // [padded]
@@ -88,6 +89,7 @@ forward(const ForwardParameters<T> p) {
   // O = O / l, LSE = scale m + ln l
   mma::store_rows(p, batch, head, row, O, state, e.scale);
 }
+// [/rung]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

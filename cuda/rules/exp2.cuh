@@ -12,6 +12,7 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
+// [exponents]
 /// How scores become exponents of 2. A scale that is not positive turns their order around, or
 /// makes NaN of -inf: then products are multiplied before they are masked. So they are where c
 /// would overflow or lose digits.
@@ -34,7 +35,9 @@ struct Exponents {
   /// Nothing is left to do before scores are compared.
   FLASHBOOK_HOST_DEVICE bool folded() const { return first == 1; }
 };
+// [/exponents]
 
+// [weights]
 /// The maximum that weights are relative to: 0 while nothing but hidden scores was seen, since -inf
 /// - -inf would be NaN.
 FLASHBOOK_DEVICE float base_of(float m) {
@@ -68,6 +71,7 @@ FLASHBOOK_DEVICE float weigh_row_by_product(float (&S)[n_8][4], int h, const Exp
     for (int i = 2 * h; i < 2 * h + 2; ++i) l += S[n][i] = exp2_approx(fmaf(e.c, S[n][i], -M));
   return l;
 }
+// [/weights]
 
 /// Multiplies products by e.first and hides those of keys that a row does not see, in the rows
 /// `row` and `row` + 8 of a tile of S that begins at key `first_key`. Rungs take no window: a row

@@ -21,6 +21,7 @@ struct RowBlocks {
       for (int h = 0; h < 2; ++h) m_tile[r][h] = row_max(S[r], h);
   }
 
+  // [raise]
   /// Whether a row of the warp has m~ > m + slack.
   FLASHBOOK_DEVICE bool any_above(const float (&m_tile)[R][2], float slack) const {
     bool above = false;
@@ -48,6 +49,7 @@ struct RowBlocks {
       }
     by_product = all(takes);
   }
+  // [/raise]
 
   /// P = e^(S - m), in S's place, l = l + rowsum P.
   template <int n_8>
@@ -71,6 +73,7 @@ struct RowBlocks {
   }
 };
 
+// [multiply_QK]
 /// S = Q K^T, for the rows of Q from `row` on.
 template <class T, int D, int R, int n_8, class Q_tile, class K_tile>
 FLASHBOOK_DEVICE void multiply_QK(float (&S)[R][n_8][4], Q_tile& Q, int row, K_tile& K) {
@@ -92,6 +95,7 @@ FLASHBOOK_DEVICE void multiply_QK(float (&S)[R][n_8][4], Q_tile& Q, int row, K_t
     }
   }
 }
+// [/multiply_QK]
 
 /// O += P V.
 template <class T, int D, int R, int k_16, class V_tile>

@@ -35,6 +35,7 @@ struct Visible {
   FLASHBOOK_HOST_DEVICE constexpr Range keys_of(int row) const {
     return {clamp(row + diagonal - left, n_k), clamp(row + diagonal + right + 1, n_k)};
   }
+  // [tile_ranges]
   /// The keys that some row of a tile sees. A tile may reach past the last row, which sees nothing.
   FLASHBOOK_HOST_DEVICE constexpr Range keys_of(Range rows) const {
     if (sees_nothing(rows, n_q)) return {0, 0};
@@ -45,6 +46,7 @@ struct Visible {
     if (sees_nothing(rows, n_q)) return {0, 0};
     return {keys_of(clamp(rows.end, n_q) - 1).begin, keys_of(rows.begin).end};
   }
+  // [/tile_ranges]
   /// The rows that see a key.
   FLASHBOOK_HOST_DEVICE constexpr Range rows_of(int key) const {
     return {clamp(key - diagonal - right, n_q), clamp(key - diagonal + left + 1, n_q)};

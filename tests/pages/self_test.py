@@ -66,6 +66,9 @@ Why.
 FILES = {
     "program": PROGRAM,
     "code.cpp": SOURCE,
+    "old.cpp": "// [rung]\nint tiles = 4;\nint rest;\n// [/rung]\n",
+    "new.cpp": "// [rung]\nint tiles = 8;\nint rest;\n// [/rung]\n",
+    "docs/changes.md": "<!-- diff old.cpp new.cpp : rung -->\n",
     "walkthrough/chapters/glossary.md": "# Glossary\n\n## LSE\n\nA logarithm.\n",
     "walkthrough/chapters/sources.md": "# Sources\n\n## FA1\n\nA paper.\n",
     "walkthrough/chapters/01_wall/chapter.md": CHAPTER,
@@ -75,6 +78,7 @@ FILES = {
     "walkthrough/chapters/01_wall/exercises/one/judge.cpp": "",
 }
 PAGE = "walkthrough/chapters/01_wall/chapter.md"
+CHANGES = "docs/changes.md"
 
 
 class SmallBook(unittest.TestCase):
@@ -121,13 +125,15 @@ class SmallBook(unittest.TestCase):
     def test_the_pages_as_made_pass(self):
         status, printed = self.run_pages("--check")
         self.assertEqual(status, 0, printed)
-        self.assertIn("5 blocks", printed)
+        self.assertIn("6 blocks", printed)
 
     def test_what_is_made(self):
         text = self.read(PAGE)
         self.assertIn("```console\n$ ./book count\ntensor  MB\nS       33.6\nO       0.524\n```", text)
         self.assertIn("```console\n$ ./book count\n…\nS       33.6\n…\n```", text)
         self.assertIn("```cpp\nint middle = 4096;\nint inner;\n```", text)
+        self.assertIn("```diff\n- int tiles = 4;\n+ int tiles = 8;\n  int rest;\n```",
+                      self.read(CHANGES))
         self.assertIn("```console\n$ ./book refuse\nno such thing\n```", text)
         self.assertEqual(self.read("walkthrough/chapters/01_wall/one.svg"), "<svg/>\n")
 
@@ -142,8 +148,8 @@ class SmallBook(unittest.TestCase):
 
     # Stale blocks. Each is put right by making the pages again.
 
-    def expect_stale(self, *parts):
-        self.expect(PAGE, *parts)
+    def expect_stale(self, *parts, page=PAGE):
+        self.expect(page, *parts)
         self.run_pages()
         status, printed = self.run_pages("--check")
         self.assertEqual(status, 0, printed)
@@ -155,6 +161,27 @@ class SmallBook(unittest.TestCase):
     def test_a_listing_edited_on_the_page(self):
         self.spoil(PAGE, "int inner;", "int innner;")
         self.expect_stale("is stale", "-int innner;", "+int inner;")
+
+    def test_a_difference_whose_sources_changed(self):
+        self.spoil("new.cpp", "8", "16")
+        self.expect_stale("<!-- diff old.cpp new.cpp : rung --> is stale",
+                          "-+ int tiles = 8;", "++ int tiles = 16;", page=CHANGES)
+
+    def test_a_difference_that_is_gone(self):
+        self.spoil("new.cpp", "8", "4")
+        self.expect("there is no difference")
+
+    def test_a_difference_of_one_file(self):
+        self.spoil(CHANGES, "old.cpp new.cpp", "old.cpp")
+        self.expect("is not 'diff OLD NEW : region'")
+
+    def test_what_a_difference_leaves_out(self):
+        old = [str(i) for i in range(9)]
+        new = old[:4] + ["x"] + old[5:]
+        self.assertEqual(directives.changes(old, new),
+                         ["…", "  2", "  3", "- 4", "+ x", "  5", "  6", "…"])
+        self.assertEqual(directives.changes(old, ["x"] + old[1:8] + ["y"]),
+                         ["- 0", "+ x", "  1", "  2", "…", "  6", "  7", "- 8", "+ y"])
 
     def test_an_output_that_changed(self):
         self.spoil("program", "O       0.524\\n", "O       0.524\\nP       0.1\\n")
@@ -322,6 +349,13 @@ class SmallBook(unittest.TestCase):
         self.spoil("code.cpp", "int xx", "int xxx")
         self.run_pages()
         self.expect("docs/page.md:3: a listing of 81 columns, where 80 fit")
+
+    def test_a_difference_too_wide(self):
+        self.spoil("new.cpp", "int tiles = 8", "int " + 64 * "x" + "tiles = 8")
+        self.assertEqual(self.run_pages()[0], 0)
+        self.spoil("new.cpp", "int xx", "int xxx")
+        self.run_pages()
+        self.expect("docs/changes.md:4: a listing of 81 columns, where 80 fit")
 
     def test_an_exercise_nobody_is_told_of(self):
         self.spoil(PAGE, "[One](exercises/one/task.md)", "One")

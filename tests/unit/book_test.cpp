@@ -107,6 +107,15 @@ TEST_CASE("book: a command is bold to the end of its last line, formulas are col
   CHECK(rendered("```\nx = y\n```", 12, true) == "  \x1b[35mx = y\x1b[0m\n");
 }
 
+TEST_CASE("book: of a difference, what is new is bold and what is gone is faint") {
+  const std::string page_text = "<!-- diff a b : r -->\n```diff\n  x\n- y\n+ z + z + z\n```";
+  CHECK(rendered(page_text, 10) == "── a → b ─\n  x\n- y\n+ z + z +\n↪ z\n──────────\n");
+  const std::string faces = rendered(page_text, 10, true);
+  CHECK(faces.find("  x\n\x1b[2m- y\x1b[0m\n\x1b[1m+ z + z +\x1b[0m\n\x1b[1m↪ z\x1b[0m\n") !=
+        std::string::npos);
+  CHECK(rendered("```cpp\n-x\n```", 8, true).find("\x1b[2m-x") == std::string::npos);
+}
+
 TEST_CASE("book: tables are aligned, and wrapped where they are too wide") {
   CHECK(rendered("| a | `bb` |\n|---|---:|\n| ccc | d |") == "  a    bb\n  ───────\n  ccc  d\n");
   CHECK(rendered("| a | b |\n|---|---|\n| one | two three four |", 16) ==

@@ -52,6 +52,19 @@ TEST_CASE("demo: each mistake in its category, and only where it is one") {
   check_says("no_zeros --n 128", 0, {right, silent});
 }
 
+TEST_CASE("demo: scores are right in any tile; plain rows cost 8 times the wavefronts") {
+  check_says("scores_plain --n 64", 0, {right, silent, "512  8.00!", "2048  8.00!"});
+  for (const char* tile : {"padded", "swizzled"})
+    check_says("scores_" + std::string(tile) + " --n 64 --seeds 5", 0,
+               {"Right in 5 of 5 orders", silent, "64  1.00 ", "256  1.00 "});
+}
+
+TEST_CASE("demo: sums end where accumulators of 16 bits have no next number") {
+  check_says("sum_fp32 --n 65536", 0, {right, silent});
+  check_says("sum_bf16 --n 4096", 0, {right, silent});
+  check_says("sum_bf16 --n 4112", 1, {"y[0] is 4096, and should be 4112", silent});
+}
+
 TEST_CASE("demo: without a name, what there is") {
   check_says("", 0, {"transpose_direct", "sums of rows, a barrier missing"});
 }

@@ -124,8 +124,9 @@ TEST_CASE("fuzz: a few problems, quiet but for the summary, and as JSON") {
 
 TEST_CASE("help: no line is wider than 80 columns") {
   const Scratch s;
-  for (const char* verb : {"", "tour", "softmax", "read", "check", "step forward", "attend", "list",
-                           "sim", "sim traffic", "sim roofline", "verify", "run", "demo"}) {
+  for (const char* verb :
+       {"", "tour", "softmax", "read", "check", "step forward", "attend", "list", "sim",
+        "sim traffic", "sim roofline", "verify", "run", "demo", "draw", "ladder"}) {
     const Run run = s.flashbook(std::string(verb) + " --help");
     CHECK(run.status == 0);
     CHECK(run.out.find("--help") != std::string::npos);

@@ -52,9 +52,11 @@ class Parser {
   bool take_comment() {
     if (!starts("<!--")) return false;
     static const std::regex code("<!-- code (.*) -->");
+    static const std::regex diff("<!-- diff (\\S+) (\\S+)( : .*)? -->");
     static const std::regex picture("<!-- picture .* : (.*) -->");
     std::smatch match;
     if (std::regex_match(line(), match, code)) source_ = match[1];
+    if (std::regex_match(line(), match, diff)) source_ = match[1].str() + " → " + match[2].str();
     if (std::regex_match(line(), match, picture)) source_ = "./book " + match.str(1);
     while (at_ < lines_.size() && line().find("-->") == std::string::npos) ++at_;
     ++at_;
@@ -64,7 +66,7 @@ class Parser {
   bool take_fence() {
     if (!starts("```")) return false;
     const std::string fence = line().substr(0, line().find_first_not_of('`'));
-    Block block = {Kind::code, 0, "", source_, {}};
+    Block block = {Kind::code, 0, line().substr(fence.size()), source_, {}};
     source_.clear();
     for (++at_; at_ < lines_.size() && line() != fence; ++at_) block.lines.push_back(line());
     ++at_;

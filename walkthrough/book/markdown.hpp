@@ -10,7 +10,7 @@ struct Block {
   enum class Kind { heading, paragraph, quote, item, table, code, picture };
   Kind kind;
   int level = 0;      ///< of a heading; how deep an item lies, from 0
-  std::string text;   ///< prose, its lines joined; what a picture shows
+  std::string text;   ///< prose, its lines joined; what a picture shows; the language of code
   std::string label;  ///< an item's mark, a picture's file, where code comes from
   /// Code as it is; rows of a table, the ruling row left out; the command that draws a picture.
   std::vector<std::string> lines;

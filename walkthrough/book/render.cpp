@@ -82,14 +82,17 @@ class Renderer {
 
   static bool is_command(const std::string& line) { return line.rfind("$ ", 0) == 0; }
 
-  /// The lines as they are, commands in bold; those that do not fit go on below.
+  /// The lines as they are, commands and what a change adds in bold; those that do not fit go on
+  /// below.
   Lines listing(const Block& block) const {
     Lines lines;
     bool command = false;
     for (const std::string& line : block.lines) {
       command = is_command(line) || (command && line.rfind("      ", 0) == 0);
+      const bool added = block.text == "diff" && line.rfind('+', 0) == 0;
+      const bool gone = block.text == "diff" && line.rfind('-', 0) == 0;
       for (const std::string& part : folded(line, look_.columns))
-        lines.push_back(command ? face_.strong(part) : part);
+        lines.push_back(command || added ? face_.strong(part) : gone ? face_.faint(part) : part);
     }
     return lines;
   }

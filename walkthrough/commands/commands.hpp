@@ -23,6 +23,8 @@ void add_verify(CLI::App& app);
 void add_fuzz(CLI::App& app);
 void add_run(CLI::App& app);
 void add_demo(CLI::App& app);
+void add_draw(CLI::App& app);
+void add_ladder(CLI::App& app);
 void add_timing(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_receipts(CLI::App& app);

@@ -11,6 +11,7 @@ LAST_SECTIONS = ["What remains unexplained", "Exercises"]
 FIRST_SCREEN = 24  # lines
 WIDEST = 78  # columns of a fence of the author's own, which stands indented on a terminal
 CODE = 100  # columns of a listing: what clang-format allows; a terminal folds it and shows where
+LISTINGS = {"code": CODE, "diff": CODE + directives.MARGIN}
 
 
 def faults_of(page):
@@ -42,7 +43,7 @@ def wide_lines(page):
     """Lines of fences that a terminal would break."""
     fits = [WIDEST] * len(page.lines)
     for block in page.blocks:
-        columns = CODE if block.kind == "code" else directives.COLUMNS
+        columns = LISTINGS.get(block.kind, directives.COLUMNS)
         fits[block.begin:block.end] = [columns] * (block.end - block.begin)
     prose = {line for line, _ in links.prose_lines(page.lines)}
     for number, (line, columns) in enumerate(zip(page.lines, fits), 1):
@@ -53,7 +54,7 @@ def wide_lines(page):
 def wide_listings(page):
     """Of a page that `read` does not show: nothing folds its listings."""
     for block in page.blocks:
-        for number in range(block.begin, block.end) if block.kind == "code" else ():
+        for number in range(block.begin, block.end) if block.kind in LISTINGS else ():
             columns = len(page.lines[number])
             if columns > directives.COLUMNS:
                 yield number + 1, f"a listing of {columns} columns, where {directives.COLUMNS} fit"

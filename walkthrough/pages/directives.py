@@ -6,23 +6,28 @@ below it comes from:
     <!-- code sim/io/fa2_forward.cpp : row_tile -->    a fenced block: the lines between
                                                        // [row_tile] and // [/row_tile], dedented
     <!-- code walkthrough/data/text.txt -->            a fenced block: the whole file
+    <!-- diff old.cuh new.cuh : region -->             a fenced block: what the region of the first
+                                                       file lost (-) and that of the second has (+)
     <!-- run sim bound --d 64 | lines 1-8, 12- -->     a fenced block: $ ./book sim bound --d 64 and
                                                        what it prints; a cut is shown as …
     <!-- run attend --q none.npy | exit 2 -->          the same, of a command with that exit status
     <!-- picture tiles.svg : sim bound --d 64 -->      ![…](tiles.svg): the file beside the page that
                                                        the command writes when given --svg FILE
 """
+import difflib
 import os
 import re
 import shlex
 import textwrap
 
-DIRECTIVE = re.compile(r"^<!-- (code|run|picture) (.*?) -->$")
+DIRECTIVE = re.compile(r"^<!-- (code|diff|run|picture) (.*?) -->$")
 FENCE = re.compile(r"^(`{3,})([^`]*)$")
 MARK = re.compile(r"^\s*(?://|#) \[(/?)(\w+)\]$")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cuh": "cpp", ".cu": "cpp", ".h": "c", ".c": "c", ".py": "python"}
 COLUMNS = 80
 CUT = "…"
+CONTEXT = 2  # lines around a change
+MARGIN = 2  # columns of + and -, before each line of a diff
 
 
 class PageError(Exception):
@@ -85,8 +90,7 @@ def split_code(text):
     return path, region
 
 
-def code_block(root, text):
-    path, region = split_code(text)
+def source_text(root, path, region):
     file = os.path.join(root, path)
     if not os.path.isfile(file):
         raise PageError(f"there is no file {path}")
@@ -94,7 +98,35 @@ def code_block(root, text):
         content = source.read()
     if region:
         content = region_of(content, region, path)
-    return fenced(content, LANGUAGES.get(os.path.splitext(path)[1], ""))
+    return content
+
+
+def code_block(root, text):
+    path, region = split_code(text)
+    return fenced(source_text(root, path, region), LANGUAGES.get(os.path.splitext(path)[1], ""))
+
+
+def diff_block(root, text):
+    paths, region = split_code(text)
+    if len(paths.split()) != 2:
+        raise PageError(f"'diff {text}' is not 'diff OLD NEW : region'")
+    old, new = (source_text(root, path, region).split("\n") for path in paths.split())
+    if old == new:
+        raise PageError("there is no difference")
+    return fenced("\n".join(changes(old, new)), "diff")
+
+
+def changes(old, new):
+    """What changed, with the lines around it; what is left out shows as one …"""
+    lines, end = [], 0
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
+        if group[0][1] > end:
+            lines.append(CUT)
+        for tag, i, end, j, j_end in group:
+            both = tag == "equal"
+            lines += [("  " if both else "- ") + line for line in old[i:end]]
+            lines += [] if both else ["+ " + line for line in new[j:j_end]]
+    return [line.rstrip() for line in lines] + ([CUT] if end < len(old) else [])
 
 
 def region_of(text, name, path):

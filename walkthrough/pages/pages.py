@@ -59,6 +59,8 @@ class Page:
         """The block's lines as they should be, and (file, text) of a picture or None."""
         if block.kind == "code":
             return directives.code_block(ROOT, block.text), None
+        if block.kind == "diff":
+            return directives.diff_block(ROOT, block.text), None
         if block.kind == "run":
             return directives.run_block(program, block.text), None
         name, words = directives.split_picture(block.text)
