@@ -241,6 +241,7 @@ TEST_CASE("what is no plug-in is one sentence, status 2") {
   complains("--plugin " FLASHBOOK_NO_PLUGIN, "it exports no flashbook_plugin");
   complains("--plugin x.so --impl oracle", "excludes");
   complains("--timeout 5", "requires");
+  complains("--plugin text.so --timeout nan", "--timeout is nan: pass seconds, from 0.001");
   const std::pair<std::string, std::string> faults[] = {
       {"other_version", "version 2"},
       {"no_name", "it has no name"},
@@ -268,19 +269,29 @@ TEST_CASE("a source is compiled first, and nothing of that is left") {
   std::filesystem::create_directory(scratch.path("tmp"));
   const std::string in_tmp = "TMPDIR='" + scratch.path("tmp").string() + "' ";
   const auto verify = [&](const std::string& file) {
-    return scratch.shell(in_tmp + "'" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin " +
+    return scratch.shell(in_tmp + "'" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin" +
                          file);
   };
-  const Run run = verify("'" FLASHBOOK_NAIVE_SOURCE "'");
+  const Run run = verify(" '" FLASHBOOK_NAIVE_SOURCE "'");
   CHECK_MESSAGE(run.status == 0, run.out, run.err);
   CHECK(run.out.find("mine fp32") != std::string::npos);
 
   scratch.save_text("mine.c", "int flashbook_plugin(void) { return nothing; }");
-  const Run wrong = verify("mine.c");
+  const Run wrong = verify(" mine.c");
   CHECK(wrong.status == 2);
   CHECK_MESSAGE(wrong.err.find("--plugin is 'mine.c': it does not compile:\n") != std::string::npos,
                 wrong.err);
   CHECK(wrong.err.find("nothing") != std::string::npos);  // the compiler's words
+
+  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("-x'.c"));
+  CHECK(verify("=\"-x'.c\"").status == 0);
+  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("\xff.c"));
+  CHECK(verify(" '\xff.c' --json").status == 0);
+  const Run no_room =
+      scratch.shell("TMPDIR=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin '\xff.c'");
+  CHECK(no_room.status == 2);
+  CHECK_MESSAGE(no_room.err.find("temporary folder can be made in '/nowhere'") != std::string::npos,
+                no_room.err);
 
   scratch.save_text("hangs.c", "void* flashbook_plugin(void) { for (;;); }");
   const Run ended =

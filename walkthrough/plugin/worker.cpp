@@ -8,7 +8,8 @@
 #include <csignal>
 #include <cstring>
 #include <sstream>
-#include <stdexcept>
+
+#include "cpu_reference/error.hpp"
 
 namespace flashbook::plugin {
 namespace {
@@ -28,7 +29,7 @@ void close_all_but(int socket) {
 Worker::Started Worker::start(const Task& task) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
-    throw std::runtime_error("no socket for the plug-in's process");
+    throw InputError("no file descriptor is left for the plug-in's process: raise ulimit -n");
   const pid_t process = ::fork();
   if (process == 0) {
     ::setpgid(0, 0);
@@ -39,7 +40,7 @@ Worker::Started Worker::start(const Task& task) {
   ::close(sockets[1]);
   if (process > 0) return {process, sockets[0]};
   ::close(sockets[0]);
-  throw std::runtime_error("no process can be started for the plug-in");
+  throw InputError("no process can be started for the plug-in: end some, or raise ulimit -u");
 }
 
 Worker::Worker(const Task& task, double timeout)

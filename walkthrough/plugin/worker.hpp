@@ -21,8 +21,8 @@ inline constexpr const char* used_what_is_not_its_own =
 /// A process that judges a plug-in, seen from its parent.
 class Worker {
  public:
-  /// Starts it. The parent must have started no other threads. Throws std::runtime_error if none
-  /// can be started.
+  /// Starts it. The parent must have started no other threads. Throws InputError if none can be
+  /// started.
   Worker(const Task& task, double timeout);
   /// Ends it, and what the plug-in has started and left.
   ~Worker();
