@@ -170,12 +170,12 @@ Rungs find_rungs(const std::string& kernel, const std::string& pass, Machine mac
   const auto pairs = machine == Machine::cpu ? emulated_pairs() : gpu_pairs();
   const auto [ladder, name] = split(kernel);
   const bool has_ladder = kernel.find('/') != std::string::npos;
-  check_pass(pass, ladder);
   const KernelPair* forward = ladder == "backward" ? nullptr : with_forward(pairs, name);
   const KernelPair* backward = ladder == "forward" ? nullptr : with_backward(pairs, name, problem);
   if ((has_ladder && ladder != "forward" && ladder != "backward") || (!forward && !backward))
     throw InputError("KERNEL is '" + kernel + "': there is no such rung; pass one of " +
                      known_rungs(pairs));
+  check_pass(pass, forward || has_ladder ? ladder : "backward");
   const std::string asked = !pass.empty() ? pass : forward ? "forward" : "backward";
   Rungs rungs = {forward && !(asked == "backward" && backward) ? *forward : *backward,
                  asked != "backward", asked != "forward"};

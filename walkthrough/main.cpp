@@ -10,6 +10,7 @@
 #include "walkthrough/command_name.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/text_width.hpp"
+#include "walkthrough/usage_error.hpp"
 
 namespace {
 
@@ -97,7 +98,7 @@ int run(int argc, char** argv) {
     return checked(status.get_exit_code());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return checked(app.exit(error));  // --help
-    return complain(std::string(error.what()) + "; " + help_of(app));
+    return complain(flashbook::usage_error(error) + "; " + help_of(app));
   }
 }
 

@@ -31,14 +31,14 @@ Enum called(const nlohmann::json& written, std::size_t count) {
 }
 
 OutputReport output_report(const nlohmann::json& written) {
-  const nlohmann::json& worst = written["worst"];
-  OutputReport report = {called<Output>(written["output"], all_outputs.size()), {}, {}};
-  report.margins.gate1 = *number_in(written["gate1"]);
-  report.margins.gate2 = number_in(written["gate2"]);
-  report.margins.gate3 = number_in(written["gate3"]);
-  report.margins.worst = {worst["index"], *number_in(worst["got"]), *number_in(worst["expected"]),
-                          *number_in(worst["tolerance"])};
-  report.ratio_to_standard = number_in(written["ratio_to_standard"]);
+  const nlohmann::json& worst = written.at("worst");
+  OutputReport report = {called<Output>(written.at("output"), all_outputs.size()), {}, {}};
+  report.margins.gate1 = *number_in(written.at("gate1"));
+  report.margins.gate2 = number_in(written.at("gate2"));
+  report.margins.gate3 = number_in(written.at("gate3"));
+  report.margins.worst = {worst.at("index"), *number_in(worst.at("got")),
+                          *number_in(worst.at("expected")), *number_in(worst.at("tolerance"))};
+  report.ratio_to_standard = number_in(written.at("ratio_to_standard"));
   return report;
 }
 
@@ -72,14 +72,14 @@ json as_json(const CaseReport& report) {
 
 CaseReport case_report(const nlohmann::json& written) {
   CaseReport report;
-  report.implementation = written["implementation"];
-  report.case_name = written["case"];
-  report.dtype = *dtype_called(written["dtype"].get<std::string>());
-  report.status = called<Status>(written["status"], 4);
-  report.reasons = written["reasons"].get<std::vector<std::string>>();
-  for (const nlohmann::json& output : written["outputs"])
+  report.implementation = written.at("implementation");
+  report.case_name = written.at("case");
+  report.dtype = *dtype_called(written.at("dtype").get<std::string>());
+  report.status = called<Status>(written.at("status"), 4);
+  report.reasons = written.at("reasons").get<std::vector<std::string>>();
+  for (const nlohmann::json& output : written.at("outputs"))
     report.outputs.push_back(output_report(output));
-  report.command = written["command"];
+  report.command = written.at("command");
   return report;
 }
 

@@ -52,7 +52,7 @@ const flashbook_implementation* flashbook_at(size_t index) {
 
 const flashbook_implementation* flashbook_find(const char* name) {
   for (const flashbook_implementation* each : flashbook::tables())
-    if (std::string(each->name) == name) return each;
+    if (name && std::string(each->name) == name) return each;
   return nullptr;
 }
 

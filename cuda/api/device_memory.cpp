@@ -1,7 +1,9 @@
 #include "cuda/api/device_memory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -17,11 +19,17 @@ std::vector<std::byte> bytes_at(const void* host, const Span& span, std::size_t 
   return {first, first + static_cast<std::size_t>(span.size) * element_bytes};
 }
 
+/// A plug-in may ask for any number of bytes, and bands come on top.
+std::size_t addressable(std::size_t bytes) {
+  if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
+  return bytes;
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(Device& device, std::size_t bytes)
     : device_(device),
-      size_(bytes),
+      size_(addressable(bytes)),
       band_behind_(2 * band - 1 - (bytes + band - 1) % band),
       memory_(static_cast<std::byte*>(device.allocate(band + bytes + band_behind_)),
               Release{device}) {

@@ -112,7 +112,8 @@ const flashbook_implementation* flashbook_plugin(void);
 
 /* Our implementations: `oracle` and `standard` in C++, and the CUDA kernels on the emulator (@cpu)
  * and, in a build with nvcc, on the GPU (@gpu). Those on the emulator take host memory; their
- * stream is null. Neither function fails: flashbook_find returns null for a name there is not. */
+ * stream is null. Neither function fails: flashbook_find returns null for null, and
+ * for a name there is not. */
 size_t flashbook_count(void);
 const flashbook_implementation* flashbook_at(size_t index); /* index < flashbook_count() */
 const flashbook_implementation* flashbook_find(const char* name);

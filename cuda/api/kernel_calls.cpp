@@ -1,13 +1,13 @@
 #include "cuda/api/kernel_calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "cuda/api/kernel_tensors.hpp"
+#include "cuda/api/message.hpp"
 
 namespace flashbook {
 namespace {
@@ -19,13 +19,11 @@ void check(const LaunchStatus& status) {
 /// Calls a table's function with room for its message, and throws what it returns.
 template <class Call>
 void checked(Call&& call) {
-  std::array<char, FLASHBOOK_MESSAGE_SIZE> message{};
-  const int status = call(message.data());
-  message.back() = '\0';
+  Message message;
+  const int status = call(message.room());
   if (status == FLASHBOOK_OK) return;
   if (status == FLASHBOOK_OUT_OF_MEMORY) throw std::bad_alloc();
-  if (message.front() != '\0') throw std::runtime_error(message.data());
-  throw std::runtime_error("it returned status " + std::to_string(status) + " without a message");
+  throw std::runtime_error(message.text(status));
 }
 
 /// Makes the device's copies of a problem's tensors.

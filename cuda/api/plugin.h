@@ -65,18 +65,24 @@ static inline uint32_t flashbook_options(const flashbook_problem* p) {
   return used;
 }
 
-/* What supports_forward or supports_backward returns for a kernel that takes these options and no
- * others: an option that it does not know of is refused, and not ignored. */
-static inline int flashbook_takes(const flashbook_problem* p, uint32_t taken, char* message) {
+/* What the options are called, the first bit's first; null after the last. */
+static inline const char* flashbook_option_name(int bit) {
   static const char* const names[] = {
       "fp16",  "bf16",  "fp32", "fp64",    "causal", "top-left", "window",   "softcap", "bias",
       "alibi", "sinks", "dlse", "grouped", "d!=dv",  "packed",   "scale<=0", "strided"};
+  return bit < (int)(sizeof names / sizeof *names) ? names[bit] : NULL;
+}
+
+/* What supports_forward or supports_backward returns for a kernel that takes these options and no
+ * others: an option that it does not know of is refused, and not ignored. */
+static inline int flashbook_takes(const flashbook_problem* p, uint32_t taken, char* message) {
   const uint32_t missing = flashbook_options(p) & ~taken;
   int bit = 0;
   if (!missing) return FLASHBOOK_OK;
   while (!(missing >> bit & 1)) ++bit;
   if (message)
-    snprintf(message, FLASHBOOK_MESSAGE_SIZE, "%s: this kernel does not take it", names[bit]);
+    snprintf(message, FLASHBOOK_MESSAGE_SIZE, "%s: this kernel does not take it",
+             flashbook_option_name(bit));
   return FLASHBOOK_REFUSED;
 }
 

@@ -1,10 +1,13 @@
 #include "cuda/api/table_attention.hpp"
 
-#include <array>
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "cpu_reference/error.hpp"
 #include "cuda/api/kernel_calls.hpp"
+#include "cuda/api/message.hpp"
 
 namespace flashbook {
 namespace {
@@ -15,11 +18,12 @@ Support support(const flashbook_implementation& table, Ask* ask, Run* run, const
                 const AttentionProblem& problem) {
   if (!run) return Support::no(std::string("there is no ") + pass + " pass");
   if (!ask) return Support::yes();
-  std::array<char, FLASHBOOK_MESSAGE_SIZE> message{};
-  const int status = ask(&table, &problem.fields(), message.data());
-  message.back() = '\0';
+  Message message;
+  const int status = ask(&table, &problem.fields(), message.room());
   if (status == FLASHBOOK_OK) return Support::yes();
-  return Support::no(message.front() != '\0' ? message.data() : "it does not say why");
+  if (status != FLASHBOOK_REFUSED)
+    throw std::runtime_error("asked whether it takes the problem, " + message.text(status));
+  return Support::no(message.is_empty() ? "it does not say why" : message.text(status));
 }
 
 template <class Call>
@@ -27,6 +31,19 @@ void run(const Call& call, Device& device) {
   call.launch();
   device.finish();
   call.copy_back();
+}
+
+/// It stands in tables, and in lines of their own.
+void check_name(const char* name) {
+  constexpr std::size_t longest = 64;
+  if (!name || *name == '\0') throw InputError("it has no name: set name to one");
+  const std::size_t size = ::strnlen(name, longest + 1);
+  if (size > longest)
+    throw InputError("its name is longer than " + std::to_string(longest) +
+                     " bytes: choose a shorter one");
+  if (std::any_of(name, name + size, [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
+    throw InputError(
+        "its name has a space or a control character: choose one of letters, digits, '.' and '_'");
 }
 
 }  // namespace
@@ -38,7 +55,7 @@ void check_table(const flashbook_implementation& table) {
                      std::to_string(sizeof table) + ", version " +
                      std::to_string(FLASHBOOK_INTERFACE_VERSION) +
                      ": compile it with this version of cuda/api/flashbook.h");
-  if (!table.name || *table.name == '\0') throw InputError("it has no name: set name to one");
+  check_name(table.name);
   if (table.memory != FLASHBOOK_HOST && table.memory != FLASHBOOK_CUDA)
     throw InputError("memory is " + std::to_string(table.memory) +
                      ": pass FLASHBOOK_HOST or FLASHBOOK_CUDA");

@@ -131,6 +131,7 @@ TEST_CASE("implementations are found by name, and each name is one's own") {
   for (const char* name : {"oracle", "standard", "cuda.standard@cpu", "cuda.tensor_core@cpu"})
     CHECK(names.count(name) == 1);
   CHECK(flashbook_find("cuda.one_pass") == nullptr);
+  CHECK(flashbook_find(nullptr) == nullptr);
 }
 
 TEST_CASE("both passes from C: the oracle bit for bit, a kernel within the roundings of fp32") {

@@ -1,5 +1,6 @@
 // A plug-in for verify_plugin_test.cpp: attention in double, right in all it takes, unless the
 // environment's FAULT names a mistake.
+#include <fenv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -100,6 +101,26 @@ void for_each_row(const Problem& p, F&& f) {
       for (int64_t i = 0; i < p.n_q; ++i) f(b, h, i);
 }
 
+[[noreturn]] void hang() {
+  for (;;) ::pause();
+}
+
+/// With what the process shares with those that judge.
+void misuse_the_process() {
+  if (fault("closes_files") || fault("closes_files_and_hangs"))
+    for (int file = 3; file < 64; ++file) ::close(file);
+  if (fault("closes_files_and_hangs")) hang();
+  if (fault("writes_to_files"))
+    for (int file = 3; file < 64; ++file)
+      if (::write(file, "{\"loaded\": 1}\n", 14) < 0) continue;
+  if (fault("forks")) (void)!::fork();
+  if (fault("leaves_a_process") && ::fork() == 0) hang();
+  if (fault("exits_from_a_fork")) {
+    if (::fork() == 0) hang();
+    std::_Exit(9);
+  }
+}
+
 /// What no number shows.
 void misbehave(const void* read, void* written) {
   volatile auto* const inputs = static_cast<float*>(const_cast<void*>(read));
@@ -107,8 +128,8 @@ void misbehave(const void* read, void* written) {
   if (fault("crashes")) std::raise(SIGSEGV);
   if (fault("aborts")) std::abort();
   if (fault("exits")) std::_Exit(7);
-  if (fault("hangs"))
-    for (;;) ::pause();
+  if (fault("hangs")) hang();
+  misuse_the_process();
   if (fault("throws")) throw std::runtime_error("no such head");
   if (fault("writes_before")) outputs[-1] = 1;
   if (fault("writes_far_behind")) outputs[1 << 20] = 1;
@@ -116,6 +137,8 @@ void misbehave(const void* read, void* written) {
 }
 
 int supports(const Table*, const Problem* p, char* message) {
+  if (p->n_q > 1 && fault("supports_crashes")) std::raise(SIGSEGV);
+  if (p->n_q > 1 && fault("supports_fails")) return FLASHBOOK_FAILED;
   return flashbook_takes(p,
                          FLASHBOOK_TAKES_FP32 | FLASHBOOK_TAKES_CAUSAL | FLASHBOOK_TAKES_TOP_LEFT |
                              FLASHBOOK_TAKES_WINDOW | FLASHBOOK_TAKES_SOFTCAP |
@@ -124,9 +147,15 @@ int supports(const Table*, const Problem* p, char* message) {
                          message);
 }
 
+size_t workspace_bytes(const Table*, const Problem* p) {
+  return p->n_q > 1 && fault("asks_for_all_bytes") ? SIZE_MAX - 300 : 0;
+}
+
 int forward(const Table*, const Problem* problem, const flashbook_forward_tensors* t, void*, void*,
             char*) {
+  static int calls = 0;
   const Problem& p = *problem;
+  if (fault("leaves_traps")) ::fedisableexcept(FE_ALL_EXCEPT);
   if (p.n_q > 1) misbehave(t->q, t->o);
   if (p.n_q > 1 && fault("out_of_memory")) return FLASHBOOK_OUT_OF_MEMORY;
   if (p.n_q > 1 && fault("silent")) return FLASHBOOK_FAILED;
@@ -149,6 +178,9 @@ int forward(const Table*, const Problem* problem, const flashbook_forward_tensor
     static_cast<float*>(t->lse)[(b * p.heads_q + h) * p.n_q + i] =
         static_cast<float>(fault("lse_in_base_2") ? of.lse / std::log(2.0) : of.lse);
   });
+  float& first = *static_cast<float*>(t->o);
+  if (p.n_q > 1 && fault("differs") && ++calls % 2 == 0) first = std::nextafter(first, 9.F);
+  if (fault("leaves_traps")) ::feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_INEXACT);
   return FLASHBOOK_OK;
 }
 
@@ -171,6 +203,7 @@ struct Sums {
 int backward(const Table*, const Problem* problem, const flashbook_backward_tensors* t, void*,
              void*, char*) {
   const Problem& p = *problem;
+  if (fault("leaves_traps")) ::fedisableexcept(FE_ALL_EXCEPT);
   const double scale = scale_of(p);
   Sums dQ(p.batch * p.n_q * p.heads_q * p.d), dK(p.batch * p.n_k * p.heads_kv * p.d),
       dV(p.batch * p.n_k * p.heads_kv * p.d_v);
@@ -211,10 +244,14 @@ Table table() {
   Table mine = {};
   mine.size = sizeof mine;
   mine.version = FLASHBOOK_INTERFACE_VERSION + (fault("other_version") ? 1 : 0);
-  mine.name = fault("no_name") ? nullptr : fault("named_as_ours") ? "standard" : "faulty";
+  mine.name = fault("no_name")           ? nullptr
+              : fault("named_as_ours")   ? "standard"
+              : fault("name_of_2_lines") ? "two\nlines"
+                                         : "faulty";
   mine.memory = fault("on_gpu") ? FLASHBOOK_CUDA : FLASHBOOK_HOST;
   mine.supports_forward = supports;
   mine.supports_backward = supports;
+  mine.forward_workspace_bytes = workspace_bytes;
   mine.forward = fault("no_passes") || fault("no_forward") ? nullptr : forward;
   mine.backward = fault("no_passes") || fault("no_backward") ? nullptr : backward;
   return mine;

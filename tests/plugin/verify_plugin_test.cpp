@@ -138,6 +138,13 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       {"writes_before", "memory next to O was written to"},
       {"writes_far_behind", "it crashed: Segmentation fault (signal 11), in forward"},
       {"writes_to_inputs", "Q was written to, which is only read"},
+      {"asks_for_all_bytes", "it ran out of memory"},
+      {"supports_crashes", "it crashed: Segmentation fault (signal 11), in supports_forward"},
+      {"supports_fails", "asked whether it takes the problem, it returned status 3"},
+      {"closes_files", "it closed, or wrote to, a file descriptor that is not its own, in forward"},
+      {"closes_files_and_hangs", "it closed, or wrote to, a file descriptor that is not its own"},
+      {"writes_to_files", "it closed, or wrote to, a file descriptor that is not its own"},
+      {"exits_from_a_fork", "it ended the process, with status 9, in forward"},
   };
   for (const auto& [fault, words] : faults) {
     auto found = faulty(fault, "heads/8-2-*/fp32", "--timeout 4");
@@ -151,6 +158,28 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
   }
   auto found = faulty("crashes_in_backward", "heads/8-2-*/fp32");
   CHECK(says(found["heads/8-2-rows-1/fp32"], "Floating point exception (signal 8), in backward"));
+}
+
+TEST_CASE("a result that differs from call to call is named") {
+  auto found = faulty("differs", "heads/8-2-rows-2/fp32");
+  CHECK(says(found["heads/8-2-rows-2/fp32"], "O differs between two runs on the same inputs"));
+}
+
+TEST_CASE("what a plug-in does to its process changes no verdict") {
+  for (const char* what : {"forks", "leaves_a_process", "leaves_traps"}) {
+    CAPTURE(what);
+    for (const auto& each : faulty(what, "heads/8-2-*/fp32"))
+      CHECK_MESSAGE(each.second["status"] == "passed", reasons(each.second));
+  }
+}
+
+TEST_CASE("no process of a plug-in outlives the command") {
+  // It would keep the pipe open, and cat waiting.
+  const Run run = Scratch().shell("FAULT=leaves_a_process '" FLASHBOOK_PROGRAM
+                                  "' verify --plugin '" FLASHBOOK_FAULTY
+                                  "' --case 'heads/8-2-*/fp32' 2>&1 | timeout 60 cat");
+  CHECK(run.status == 0);
+  CHECK(run.out.find("faulty") != std::string::npos);
 }
 
 TEST_CASE("it stops after calls that do not return, and says what was not run") {
@@ -212,9 +241,13 @@ TEST_CASE("what is no plug-in is one sentence, status 2") {
   complains("--plugin " FLASHBOOK_NO_PLUGIN, "it exports no flashbook_plugin");
   complains("--plugin x.so --impl oracle", "excludes");
   complains("--timeout 5", "requires");
+  complains("--plugin text.so --timeout nan", "--timeout is nan: pass seconds, from 0.001");
   const std::pair<std::string, std::string> faults[] = {
-      {"other_version", "version 2"},     {"no_name", "it has no name"},
-      {"no_passes", "are both null"},     {"no_table", "returned null"},
+      {"other_version", "version 2"},
+      {"no_name", "it has no name"},
+      {"name_of_2_lines", "a control character"},
+      {"no_passes", "are both null"},
+      {"no_table", "returned null"},
       {"exits_at_once", "with status 3"},
   };
   for (const auto& [fault, words] : faults) {
@@ -234,20 +267,36 @@ TEST_CASE("the template in C passes all cases that it takes") {
 TEST_CASE("a source is compiled first, and nothing of that is left") {
   const Scratch scratch;
   std::filesystem::create_directory(scratch.path("tmp"));
+  const std::string in_tmp = "TMPDIR='" + scratch.path("tmp").string() + "' ";
   const auto verify = [&](const std::string& file) {
-    return scratch.shell("TMPDIR='" + scratch.path("tmp").string() +
-                         "' '" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin " + file);
+    return scratch.shell(in_tmp + "'" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin" +
+                         file);
   };
-  const Run run = verify("'" FLASHBOOK_NAIVE_SOURCE "'");
+  const Run run = verify(" '" FLASHBOOK_NAIVE_SOURCE "'");
   CHECK_MESSAGE(run.status == 0, run.out, run.err);
   CHECK(run.out.find("mine fp32") != std::string::npos);
 
   scratch.save_text("mine.c", "int flashbook_plugin(void) { return nothing; }");
-  const Run wrong = verify("mine.c");
+  const Run wrong = verify(" mine.c");
   CHECK(wrong.status == 2);
   CHECK_MESSAGE(wrong.err.find("--plugin is 'mine.c': it does not compile:\n") != std::string::npos,
                 wrong.err);
   CHECK(wrong.err.find("nothing") != std::string::npos);  // the compiler's words
+
+  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("-x'.c"));
+  CHECK(verify("=\"-x'.c\"").status == 0);
+  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("\xff.c"));
+  CHECK(verify(" '\xff.c' --json").status == 0);
+  const Run no_room =
+      scratch.shell("TMPDIR=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin '\xff.c'");
+  CHECK(no_room.status == 2);
+  CHECK_MESSAGE(no_room.err.find("temporary folder can be made in '/nowhere'") != std::string::npos,
+                no_room.err);
+
+  scratch.save_text("hangs.c", "void* flashbook_plugin(void) { for (;;); }");
+  const Run ended =
+      scratch.shell(in_tmp + "timeout 5 '" FLASHBOOK_PROGRAM "' verify --plugin hangs.c");
+  CHECK(ended.status == 124);  // that of timeout, which asked it to end
 
   const Run nowhere = scratch.shell("PATH=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin mine.c");
   CHECK(nowhere.status == 2);
@@ -300,6 +349,11 @@ TEST_CASE("a module that goes wrong is named for it") {
   CHECK(says(report_of("return q, q"), "LSE has shape"));
   CHECK(says(report_of("return q"), "forward must return 2 arrays: O, LSE"));
   CHECK(says(report_of("return q, np.zeros((p.batch, p.heads_q, p.n_q))"), "O fails gate 1"));
+  CHECK(says(report_of("return q + 1j, q"), "O has dtype complex64"));
+  CHECK(says(report_of("raise ValueError('\\udc80')"), "ValueError: ?"));
+  CHECK(says(report_of("os.fork(); return 1, 2"), "O has shape ()"));
+  CHECK(says(report_of("[os.write(i, b'?\\n') for i in range(3, 6)]"),
+             "it closed, or wrote to, a file descriptor that is not its own"));
   CHECK(says(report_of("os._exit(4)"), "it ended the process, with status 4, in forward"));
   CHECK(says(report_of("os.kill(os.getpid(), 11)"), "it crashed: Segmentation fault (signal 11)"));
   CHECK(says(report_of("\n  while True: pass"), "forward did not return within 10 s"));
@@ -307,10 +361,19 @@ TEST_CASE("a module that goes wrong is named for it") {
 
 TEST_CASE("a module that cannot be used is one sentence, status 2") {
   const Scratch scratch;
+  const std::string right = "takes = {'fp32'}\ndef forward(p, q, k, v): pass\n";
   const std::pair<std::string, std::string> modules[] = {
       {"import nothing_of_the_kind", "No module named 'nothing_of_the_kind'"},
       {"takes = {'fp32'}", "it defines neither forward nor backward"},
       {"def forward(p, q, k, v): pass", "it has no `takes`"},
+      {"forward = 3", "it defines neither forward nor backward"},
+      {right + "takes = 'fp32'", "takes is 'fp32': pass a set of words"},
+      {right + "takes = {'FP32'}", "takes has 'FP32', which is no option: there are fp16, bf16"},
+      {right + "properties = 5", "properties is 5: pass a dict"},
+      {right + "properties = {'eps_exp': float('nan')}", "eps is nan: pass a relative error"},
+      {right + "properties = {'nan_tile': [-1, 0]}",
+       "nan_tile is [-1, 0]: pass two positive sizes"},
+      {right + "properties = {'materialized': True}", "with some of materialised"},
   };
   for (const auto& [text, words] : modules) {
     scratch.save_text("mine.py", text + "\n");

@@ -103,4 +103,5 @@ TEST_CASE("receipts: what is missing fails unless it is pending") {
   CHECK(scratch.flashbook("receipts --folder .").status == 1);
   scratch.save_text("pending.txt", pending + "forward/none: no GPU yet\n");
   check_refused(scratch, "receipts --folder .", {"pending.txt", "forward/none"});
+  check_refused(scratch, "receipts --folder nowhere", {"--folder is 'nowhere'"});
 }

@@ -101,10 +101,16 @@ TEST_CASE("what is no receipt is said") {
   const Scratch scratch;
   CHECK(read_receipt(scratch.path(""), kernel).is_null());
   std::filesystem::create_directories(scratch.path("forward"));
-  scratch.save_text("forward/one_pass.json", "[1]");
-  CHECK_THROWS_AS(read_receipt(scratch.path(""), kernel), InputError);
-  scratch.save_text("forward/one_pass.json", "{");
-  CHECK_THROWS_AS(read_receipt(scratch.path(""), kernel), InputError);
+  const std::string named = R"({"kernel": "forward/one_pass", "verify": )";
+  for (const std::string& text :
+       {std::string("[1]"), std::string("{"), std::string("{}"),
+        std::string(R"({"kernel": "forward/fa1"})"), named + "5}", named + "{}}",
+        named + R"({"toolkit": 13, "ptx": {}}})", named + R"({"toolkit": "13", "ptx": 5}})",
+        named + R"({"toolkit": "13", "ptx": {"sm_80": 5}}})"}) {
+    CAPTURE(text);
+    scratch.save_text("forward/one_pass.json", text);
+    CHECK_THROWS_AS(read_receipt(scratch.path(""), kernel), InputError);
+  }
 }
 
 TEST_CASE("pending: a kernel and a reason") {
@@ -113,7 +119,8 @@ TEST_CASE("pending: a kernel and a reason") {
   const auto pending = read_pending(scratch.path("pending.txt"));
   REQUIRE(pending.size() == 1);
   CHECK(pending.at("forward/fa1") == "no GPU yet");
-  for (const char* bad : {"forward/fa1\n", "forward/fa1: \n", "forward/fa9: no GPU yet\n"}) {
+  for (const char* bad : {"forward/fa1\n", "forward/fa1: \n", "forward/fa9: no GPU yet\n",
+                          "forward/fa1: no GPU yet\nforward/fa1: nor now\n"}) {
     scratch.save_text("pending.txt", bad);
     CHECK_THROWS_AS(read_pending(scratch.path("pending.txt")), InputError);
   }

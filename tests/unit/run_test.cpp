@@ -118,6 +118,7 @@ TEST_CASE("run refuses what it cannot do, in one sentence") {
   check_refused(s, "run two_pass", {"two_pass", "forward/one_pass", "backward/three_kernel"});
   check_refused(s, "run one_pass --pass sideways", {"--pass", "sideways", "backward"});
   check_refused(s, "run backward/three_kernel --pass forward", {"--pass", "backward ladder"});
+  check_refused(s, "run three_kernel --pass forward", {"--pass", "backward ladder"});
   check_refused(s, "run one_pass --on tpu", {"tpu", "cpu", "gpu"});
   check_refused(s, "run one_pass --n -1", {"--n is -1", "0 to"});
   check_refused(s, "run one_pass --heads 0", {"--heads is 0", "1 to"});
@@ -128,7 +129,10 @@ TEST_CASE("run refuses what it cannot do, in one sentence") {
   check_refused(s, "run one_pass --causal=left", {"--causal", "left", "top-left"});
   check_refused(s, "run tensor_core --dtype fp32", {"forward/tensor_core", "fp32", "bf16"});
   check_refused(s, "run one_pass --seeds 0", {"--seeds is 0"});
-  check_refused(s, "run one_pass --seed -1", {"--seed", "-1", "0 to 1000000000000000000;"});
+  check_refused(s, "run one_pass --seed -1", {"--seed is '-1'", "0 to 1000000000000000000;"});
+  check_refused(s, "run one_pass --n many", {"--n is 'many': pass a number"});
+  check_refused(s, "run one_pass --n", {"--n has no value: give it one"});
+  check_refused(s, "run one_pass --n 1 --n 2", {"--n is given 2 times: give it once"});
   check_refused(s, "run ''", {"argument 2, after 'run', is empty"});
 }
 
@@ -146,6 +150,7 @@ TEST_CASE("timing: five ways to time a forward kernel, none for what it does not
   check_refused(s, "timing backward/three_kernel", {"backward/three_kernel", "forward kernels"});
   check_refused(s, "timing tensor_core --problem 'nq=8 dtype=fp32'", {"fp32", "bf16"});
   check_refused(s, "timing one_pass --problem 'nq=x'", {"nq", "x"});
+  check_refused(s, "timing one_pass --seed 1000000000000000001", {"from 0 to 1000000000000000000"});
 }
 
 TEST_CASE("without a GPU --on gpu says so, with status 2") {

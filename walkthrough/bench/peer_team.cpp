@@ -1,7 +1,5 @@
 #include "walkthrough/bench/peer_team.hpp"
 
-#include <unistd.h>
-
 #include <fstream>
 #include <stdexcept>
 
@@ -74,25 +72,15 @@ class PeerProducts : public Repeated {
 
 }  // namespace
 
-TensorFolder::TensorFolder() {
-  const fs::path base = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
-  folder_ = base / ("flashbook-" + std::to_string(::getpid()));
-  fs::create_directories(folder_);
-}
-
-TensorFolder::~TensorFolder() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
 PeerTeam::PeerTeam(const std::string& python, const fs::path& script, const Tensors& tensors,
-                   DType dtype, std::int64_t elements, const std::vector<std::string>& words) {
+                   DType dtype, std::int64_t elements, const std::vector<std::string>& words)
+    : folder_(fs::is_directory("/dev/shm") ? "/dev/shm" : fs::path()) {
   const auto bytes = static_cast<std::size_t>(elements * bytes_of(dtype));
   const Inputs inputs = tensors.inputs();
-  write(folder_.file("q"), inputs.q, bytes);
-  write(folder_.file("k"), inputs.k, bytes);
-  write(folder_.file("v"), inputs.v, bytes);
-  write(folder_.file("do"), tensors.cotangents().o, bytes);
+  write(folder_.path() / "q", inputs.q, bytes);
+  write(folder_.path() / "k", inputs.k, bytes);
+  write(folder_.path() / "v", inputs.v, bytes);
+  write(folder_.path() / "do", tensors.cotangents().o, bytes);
   std::vector<std::string> command = {python, "-B", script.string()};
   command.insert(command.end(), words.begin(), words.end());
   peers_ = std::make_unique<Dialogue>(command);
@@ -122,7 +110,7 @@ std::vector<Entry> PeerTeam::enter(const Task& task, const Wanted& wanted) try {
     entry.properties.materialised = name == "torch.math";
     try {
       peers_->ask({{"do", "prepare"}, {"name", name}});
-      entry.contestant = std::make_unique<Peer>(*peers_, task, name, folder_.file("result"));
+      entry.contestant = std::make_unique<Peer>(*peers_, task, name, folder_.path() / "result");
     } catch (const std::runtime_error& error) {
       entry.why_not = error.what();
     }

@@ -4,29 +4,16 @@
 
 #include "walkthrough/bench/bench.hpp"
 #include "walkthrough/bench/dialogue.hpp"
+#include "walkthrough/temporary_folder.hpp"
 
 namespace flashbook::bench {
-
-/// A folder that is removed at the end: in memory where the system has such a place.
-class TensorFolder {
- public:
-  TensorFolder();
-  ~TensorFolder();
-  TensorFolder(const TensorFolder&) = delete;
-  TensorFolder& operator=(const TensorFolder&) = delete;
-
-  std::filesystem::path file(const char* name) const { return folder_ / name; }
-  std::string path() const { return folder_.string(); }
-
- private:
-  std::filesystem::path folder_;
-};
 
 /// What others have, from a Python process of its own (tests/gpu/peers.py), which is asked for a
 /// time when its turn comes. Its inputs are the task's numbers; O and dQ are judged as ours are.
 class PeerTeam : public Team {
  public:
-  /// `python` runs `script`, with `words` behind it; files for its tensors go to a TensorFolder.
+  /// `python` runs `script`, with `words` behind it; files for its tensors go to a
+  /// folder in memory where the system has such a place.
   /// Throws std::runtime_error with what is missing.
   PeerTeam(const std::string& python, const std::filesystem::path& script, const Tensors& tensors,
            DType dtype, std::int64_t elements, const std::vector<std::string>& words = {});
@@ -37,7 +24,7 @@ class PeerTeam : public Team {
   const std::string& versions() const { return versions_; }
 
  private:
-  TensorFolder folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<Dialogue> peers_;
   std::string versions_;
 };

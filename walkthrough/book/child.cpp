@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <stdexcept>
 
 namespace flashbook::book {
 namespace {
 
-/// Starts it with both its streams in the pipe.
+/// Starts it with both its streams in the pipe, and deaf to no signal.
 pid_t start(std::vector<std::string>& words, const std::array<int, 2>& pipe) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -20,6 +21,12 @@ pid_t start(std::vector<std::string>& words, const std::array<int, 2>& pipe) {
   posix_spawn_file_actions_adddup2(&files, pipe[1], STDERR_FILENO);
   posix_spawn_file_actions_addclose(&files, pipe[0]);
   posix_spawn_file_actions_addclose(&files, pipe[1]);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
 
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -27,7 +34,8 @@ pid_t start(std::vector<std::string>& words, const std::array<int, 2>& pipe) {
   arguments.push_back(nullptr);
   pid_t child = 0;
   const int error =
-      ::posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ);
+      ::posix_spawnp(&child, arguments[0], &files, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   ::close(pipe[1]);
   if (error == 0) return child;

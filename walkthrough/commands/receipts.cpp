@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cpu_reference/error.hpp"
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/places.hpp"
@@ -72,6 +73,8 @@ void receipts_command(const Options& options) {
   const std::filesystem::path folder = options.folder.empty()
                                            ? sources_folder() / "docs/receipts"
                                            : std::filesystem::path(options.folder);
+  if (!options.folder.empty() && !std::filesystem::is_directory(folder))
+    throw InputError("--folder is '" + options.folder + "': there is no such folder");
   const std::vector<Line> lines = lines_of(folder);
   if (options.as_json)
     std::cout << as_json(lines).dump(2) << "\n";

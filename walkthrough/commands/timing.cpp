@@ -67,7 +67,8 @@ void add_timing(CLI::App& app) {
   verb->add_option("KERNEL", o.kernel, "a rung, such as tensor_core")->required();
   verb->add_option("--on", o.on, "cpu (the emulator) or gpu")->capture_default_str();
   verb->add_option("--problem", o.problem, "in words, as for verify")->capture_default_str();
-  verb->add_option("--seed", o.seed, "of the data; default 1")->check(CLI::Range(0.0, 1e18));
+  verb->add_option("--seed", o.seed, "of the data; default 1")
+      ->check(CLI::Range(std::uint64_t{0}, largest_seed));
   verb->add_flag("--json", o.as_json, "one object, for programs");
   verb->callback([options] { timing_command(*options); });
 }

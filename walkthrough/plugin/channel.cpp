@@ -5,14 +5,23 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 namespace flashbook::plugin {
+
+Channel::Channel(int socket) : socket_(socket), owner_(::getpid()) {}
 
 Channel::~Channel() {
   ::close(socket_);
 }
 
+/// Two processes that judge for one parent would answer for each other's cases.
+void Channel::check_owner() const {
+  if (::getpid() != owner_) std::_Exit(0);
+}
+
 void Channel::send(const nlohmann::ordered_json& message) const {
+  check_owner();
   const std::string line =
       message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (std::size_t done = 0; done < line.size();) {
@@ -23,6 +32,7 @@ void Channel::send(const nlohmann::ordered_json& message) const {
 }
 
 bool Channel::fill() {
+  check_owner();
   std::array<char, 4096> buffer{};
   ssize_t got = 0;
   do got = ::recv(socket_, buffer.data(), buffer.size(), 0);

@@ -1,10 +1,7 @@
 #include "walkthrough/plugin/library.hpp"
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <map>
-#include <system_error>
 #include <vector>
 
 #include "cpu_reference/error.hpp"
@@ -25,22 +22,16 @@ InputError refused(const std::string& file, const std::string& why) {
 Words compiler_of(const fs::path& file) {
   static const std::map<std::string, Words> compilers = {
       {".c", {"cc", "-O2", "-shared", "-fPIC"}},
+      {".cc", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
       {".cpp", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
       {".cu", {"nvcc", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
   const auto found = compilers.find(file.extension().string());
   return found == compilers.end() ? Words{} : found->second;
 }
 
-std::string temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "flashbook-plugin-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw InputError("no folder can be made in " + fs::temp_directory_path().string() +
-                     " to compile the plug-in in: set TMPDIR to one with room");
-  return name;
-}
-
 void compile(Words command, const std::string& file, const std::string& library) {
-  for (const std::string& word : {std::string("-I"), sources_folder().string(), file,
+  const std::string source = fs::absolute(file).string();  // "-x.c" is no option
+  for (const std::string& word : {std::string("-I"), sources_folder().string(), source,
                                   std::string("-o"), library, std::string("-lm")})
     command.push_back(word);
   const std::string compiler = command.front();
@@ -62,19 +53,9 @@ Library::Library(const std::string& file) : path_(file) {
                   "Python module");
   const Words compiler = compiler_of(file);
   if (compiler.empty()) return;
-  folder_ = temporary_folder();
-  path_ = (fs::path(folder_) / (fs::path(file).stem().string() + ".so")).string();
-  try {
-    compile(compiler, file, path_);
-  } catch (...) {
-    fs::remove_all(folder_);
-    throw;
-  }
-}
-
-Library::~Library() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  folder_.emplace();
+  path_ = (folder_->path() / "plugin.so").string();
+  compile(compiler, file, path_);
 }
 
 }  // namespace flashbook::plugin

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "cpu_reference/error.hpp"
+#include "cuda/api/plugin.h"
 #include "tests/conformance/support.hpp"
 
 namespace flashbook::plugin {
@@ -55,12 +56,27 @@ json numbers_of(const flashbook_problem& p) {
           {"d_v", p.d_v}};
 }
 
+/// Throws InputError for a word that is no option: it would be a silent refusal.
+void check_takes(const std::string& path, const json& words) {
+  std::string options;
+  std::set<json> known;
+  for (int bit = 0; const char* option = flashbook_option_name(bit); ++bit) {
+    known.insert(option);
+    options += (bit > 0 ? ", " : "") + std::string(option);
+  }
+  for (const json& word : words)
+    if (known.count(word) == 0)
+      throw InputError("--plugin is '" + path + "': takes has '" + word.get<std::string>() +
+                       "', which is no option: there are " + options);
+}
+
 }  // namespace
 
 PythonAttention::PythonAttention(const std::string& path) : python_(path) {
   says_ = python_.receive_line();
   if (says_.contains("error"))
     throw InputError("--plugin is '" + path + "': " + says_["error"].get<std::string>());
+  check_takes(path, says_["takes"]);
 }
 
 Properties PythonAttention::properties() const {

@@ -12,6 +12,7 @@
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/places.hpp"
+#include "walkthrough/plugin/work.hpp"
 
 namespace flashbook::plugin {
 namespace {
@@ -79,7 +80,9 @@ nlohmann::json PythonProcess::receive_line() const {
   std::string line;
   do line += receive(1);
   while (line.back() != '\n');
-  return nlohmann::json::parse(line);
+  nlohmann::json message = nlohmann::json::parse(line, nullptr, false);
+  if (message.is_discarded()) std::_Exit(lost_socket);  // the module wrote there
+  return message;
 }
 
 /// Whoever watches this process sees what happened to the other.

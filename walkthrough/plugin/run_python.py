@@ -77,25 +77,59 @@ def compute(module, header, tensors):
             shape = shape[-1:]
         if np.shape(result) != shape:
             raise ValueError(f"{each['name']} has shape {np.shape(result)} and must have {shape}")
+        if np.asarray(result).dtype.kind not in "biuf":
+            raise ValueError(f"{each['name']} has dtype {np.asarray(result).dtype} and must have real numbers")
         answer += to_bytes(result, each["dtype"])
     return answer
 
 
+def eps(value):
+    if not 0 <= float(value) < 1:
+        raise ValueError(f"eps is {value}: pass a relative error, from 0 to 1")
+    return float(value)
+
+
+def tile(value):
+    rows, keys = (int(n) for n in value)
+    if not (0 < rows < 1 << 31 and 0 < keys < 1 << 31):
+        raise ValueError(f"nan_tile is {value}: pass two positive sizes")
+    return [rows, keys]
+
+
+PROPERTIES = {"materialised": bool, "deterministic_dq": bool, "deterministic_dkv": bool,
+              "eps_exp": eps, "eps_tanh": eps, "nan_tile": tile}
+
+
+def properties_of(module):
+    given = getattr(module, "properties", {})
+    if not isinstance(given, dict) or not given.keys() <= PROPERTIES.keys():
+        raise ValueError(f"properties is {given!r}: pass a dict with some of {', '.join(PROPERTIES)}")
+    return {name: PROPERTIES[name](value) for name, value in given.items()}
+
+
+def words_of(module):
+    """A string is a set of letters."""
+    if not hasattr(module, "takes"):
+        raise AttributeError('it has no `takes`: a set such as {"fp32", "causal"}')
+    if isinstance(module.takes, str) or not all(isinstance(word, str) for word in module.takes):
+        raise TypeError(f'takes is {module.takes!r}: pass a set of words, such as {{"fp32", "causal"}}')
+    return sorted(module.takes)
+
+
 def load(path):
+    sys.path[0] = os.path.dirname(os.path.abspath(path))  # what lies beside it can be imported
     spec = importlib.util.spec_from_file_location("plugin", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    if not hasattr(module, "forward") and not hasattr(module, "backward"):
-        raise AttributeError("it defines neither forward nor backward")
-    if not hasattr(module, "takes"):
-        raise AttributeError('it has no `takes`: a set such as {"fp32", "causal"}')
     return module
 
 
 def greeting(module, path):
-    return {"name": os.path.splitext(os.path.basename(path))[0], "takes": sorted(module.takes),
-            "forward": hasattr(module, "forward"), "backward": hasattr(module, "backward"),
-            "properties": getattr(module, "properties", {})}
+    passes = {name: callable(getattr(module, name, None)) for name in ("forward", "backward")}
+    if not any(passes.values()):
+        raise AttributeError("it defines neither forward nor backward")
+    return {"name": os.path.splitext(os.path.basename(path))[0], "takes": words_of(module), **passes,
+            "properties": properties_of(module)}
 
 
 def last_line(error):
@@ -107,8 +141,12 @@ def main(path):
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the module prints must not come between
 
+    process = os.getpid()
+
     def answer(header, data=b""):
-        sink.write(json.dumps(header).encode() + b"\n" + data)
+        if os.getpid() != process:  # the module has forked, and both came back
+            os._exit(0)
+        sink.write(json.dumps(header, ensure_ascii=False).encode(errors="replace") + b"\n" + data)
         sink.flush()
 
     try:

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cpu_reference/error.hpp"
+#include "walkthrough/plugin/interruption.hpp"
 #include "walkthrough/plugin/library.hpp"
 #include "walkthrough/plugin/worker.hpp"
 #include "walkthrough/report_json.hpp"
@@ -23,12 +24,18 @@ constexpr std::size_t most_time_outs = 5;
 /// The processes at work on one plug-in, and what they have reported.
 class Session {
  public:
-  Session(const Task& task, double timeout, const conformance::Progress& progress)
-      : task_(task), timeout_(timeout), progress_(progress), reports_(task.cases.size()) {}
+  Session(const Task& task, double timeout, const conformance::Progress& progress,
+          const Interruption& interruption)
+      : task_(task),
+        timeout_(timeout),
+        progress_(progress),
+        interruption_(interruption),
+        reports_(task.cases.size()) {}
 
   Verdict run() {
     workers_.emplace_back(task_, timeout_);
-    while (!workers_.empty() && time_outs_ < most_time_outs) wait_for_messages();
+    while (!workers_.empty() && time_outs_ < most_time_outs && !is_interrupted_)
+      wait_for_messages();
     return verdict();
   }
 
@@ -36,19 +43,25 @@ class Session {
   using Position = std::list<Worker>::iterator;
 
   void wait_for_messages() {
-    std::vector<pollfd> sockets;
+    std::vector<pollfd> files;
     std::vector<Position> now;  // others join while these are listened to
+    std::vector<bool> ended;    // asked before: what such a one has said is here by now
     for (Position each = workers_.begin(); each != workers_.end(); ++each) {
-      sockets.push_back({each->channel().socket(), POLLIN, 0});
+      files.push_back({each->channel().socket(), POLLIN, 0});
       now.push_back(each);
+      ended.push_back(each->has_ended());
     }
-    ::poll(sockets.data(), sockets.size(), milliseconds_left());
+    files.push_back({interruption_.file(), POLLIN, 0});
+    ::poll(files.data(), files.size(), milliseconds_left());
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (sockets[i].revents != 0)
+      if (files[i].revents != 0)
         listen(now[i]);
+      else if (ended[i])
+        end(now[i], now[i]->how_it_ended());
       else if (Clock::now() > now[i]->deadline())
         give_up(now[i]);
     }
+    is_interrupted_ = files.back().revents != 0;
   }
 
   int milliseconds_left() const {
@@ -58,19 +71,30 @@ class Session {
     return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 0, 1000));
   }
 
+  /// Any process of the plug-in's can write to the socket, and anything.
   void listen(Position worker) {
-    if (!worker->channel().fill()) return bury(worker);
-    while (worker->channel().has_message()) {
-      const nlohmann::json message = *worker->channel().receive();
-      if (message.contains("refused")) throw InputError(message["refused"].get<std::string>());
-      if (message.contains("no_memory")) throw std::bad_alloc();
-      const std::optional<std::size_t> number = worker->at_work_on();
-      worker->note(message);
-      if (message.contains("loaded")) greet(message["loaded"]);
-      if (message.contains("report")) add(*number, case_report(message["report"]));
-      if (message.contains("loaded") || message.contains("report"))
-        if (!employ(*worker)) return void(workers_.erase(worker));
+    if (!worker->channel().fill()) return end(worker, worker->how_it_ended());
+    try {
+      while (worker->channel().has_message())
+        if (!take(*worker->channel().receive(), *worker)) return void(workers_.erase(worker));
+    } catch (const nlohmann::json::exception&) {
+      end(worker, used_what_is_not_its_own);
     }
+  }
+
+  /// Whether the worker has more to do.
+  bool take(const nlohmann::json& message, Worker& worker) {
+    if (message.contains("refused")) throw InputError(message["refused"].get<std::string>());
+    if (message.contains("no_memory")) throw std::bad_alloc();
+    const std::optional<std::size_t> number = worker.at_work_on();
+    const bool is_loaded = message.contains("loaded"), is_report = message.contains("report"),
+               is_call = message.contains("calling") || message.contains("returned");
+    if (number ? !is_report && !is_call : !is_loaded)
+      throw nlohmann::json::other_error::create(500, "out of turn", nullptr);
+    worker.note(message);
+    if (is_loaded) greet(message["loaded"]);
+    if (is_report) add(*number, case_report(message["report"]));
+    return is_call || employ(worker);
   }
 
   /// The first one loaded the plug-in: there may be others now.
@@ -89,19 +113,18 @@ class Session {
     return true;
   }
 
-  void bury(Position worker) {
-    const std::optional<std::size_t> number = worker->at_work_on();
-    const std::string how = worker->how_it_ended();
-    if (!number) throw InputError("--plugin is '" + task_.path + "': while it was loaded, " + how);
-    fail(worker, *number, how);
+  /// A worker that is of no use any more, and why.
+  void end(Position worker, const std::string& why) {
+    if (!worker->at_work_on())
+      throw InputError("--plugin is '" + task_.path + "': while it was loaded, " + why);
+    fail(worker, *worker->at_work_on(), why);
   }
 
   void give_up(Position worker) {
-    const std::optional<std::size_t> number = worker->at_work_on();
-    const std::string why = worker->what_takes_too_long();
-    if (!number) throw InputError("--plugin is '" + task_.path + "': loading it does not end");
+    if (!worker->at_work_on())
+      throw InputError("--plugin is '" + task_.path + "': loading it does not end");
     ++time_outs_;
-    fail(worker, *number, why);
+    fail(worker, *worker->at_work_on(), worker->what_takes_too_long());
   }
 
   /// Its case failed with it; another one takes its place.
@@ -137,6 +160,8 @@ class Session {
   const Task& task_;
   double timeout_;
   const conformance::Progress& progress_;
+  const Interruption& interruption_;
+  bool is_interrupted_ = false;
   std::string name_;
   std::list<Worker> workers_;
   std::vector<std::optional<CaseReport>> reports_;
@@ -146,10 +171,11 @@ class Session {
 }  // namespace
 
 Verdict verify_plugin(const Task& task, double timeout, const conformance::Progress& progress) {
+  const Interruption interruption;  // first: until all that is made here is removed
   const Library library(task.path);
   Task loaded = task;
   loaded.library = library.path();
-  return Session(loaded, timeout, progress).run();
+  return Session(loaded, timeout, progress, interruption).run();
 }
 
 }  // namespace flashbook::plugin

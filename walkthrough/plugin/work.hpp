@@ -16,12 +16,15 @@ struct Task {
   std::uint64_t seed;
 };
 
+/// The exit status of a process that does not understand, or cannot hear, another one any more.
+constexpr int lost_socket = 117;
+
 /// What a process does that is started to run somebody else's code: loads the plug-in, then judges
 /// each case whose number comes over the socket, until no more can come. It never returns. It says,
 /// each a line of JSON with one key:
 ///   loaded      {name, has_forward, on_gpu}, once;
 ///   refused     why the plug-in cannot be loaded, and ends;
-///   calling     "forward" or "backward": the plug-in's code runs from now on …
+///   calling     a function of the plug-in's table: its code runs from now on …
 ///   returned    … until now;
 ///   report      of the case (walkthrough/report_json.hpp);
 ///   no_memory   the case was too large, and ends.

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
 
@@ -13,12 +14,17 @@ namespace flashbook::plugin {
 
 using Clock = std::chrono::steady_clock;
 
+/// As a case's failure: the processes do not hear, or understand, each other any more.
+inline constexpr const char* used_what_is_not_its_own =
+    "it closed, or wrote to, a file descriptor that is not its own";
+
 /// A process that judges a plug-in, seen from its parent.
 class Worker {
  public:
-  /// Starts it. The parent must have started no other threads.
+  /// Starts it. The parent must have started no other threads. Throws InputError if none can be
+  /// started.
   Worker(const Task& task, double timeout);
-  /// Ends it.
+  /// Ends it, and what the plug-in has started and left.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -32,18 +38,21 @@ class Worker {
   void note(const nlohmann::json& message);
   /// When it will have taken too long.
   Clock::time_point deadline() const { return deadline_; }
-  /// Waits for its end and says, as a case's failure, how it came.
-  std::string how_it_ended();
+  bool has_ended() const;
+  /// Says, as a case's failure, how it came to its end or fell silent.
+  std::string how_it_ended() const;
   /// Says, as a case's failure, what it has not done in time.
   std::string what_takes_too_long() const;
 
  private:
   struct Started {
-    pid_t process;  // 0: it has ended, and was waited for
+    pid_t process;  // and its group's number
     int socket;
   };
   static Started start(const Task& task);
   void start_clock(double seconds);
+  siginfo_t end() const;
+  siginfo_t wait_for_end() const;
 
   double timeout_;
   Started started_;

@@ -49,13 +49,12 @@ Json resources_of(const std::string& kernel, const KernelBuilds& builds) {
 /// Whether one part is about the code as it is.
 Standing standing_of_part(const std::string& part, const Json& content, const Json& now,
                           const std::string& toolkit) {
-  const std::string made_with = content.value("toolkit", "");
+  const std::string made_with = content["toolkit"];
   if (made_with != toolkit)
     return {State::not_comparable,
             part + " is of toolkit " + made_with + ", this build of " + toolkit};
   bool any = false;
-  const Json made_of = content.value("ptx", Json::object());
-  for (const auto& [target, sha256] : made_of.items()) {
+  for (const auto& [target, sha256] : content["ptx"].items()) {
     if (!now.contains(target)) continue;
     any = true;
     if (now[target] != sha256)
@@ -63,6 +62,25 @@ Standing standing_of_part(const std::string& part, const Json& content, const Js
   }
   if (!any) return {State::not_comparable, part + " is of no architecture of this build"};
   return {State::current, ""};
+}
+
+/// Whether a part says what it was made of.
+bool is_whole(const Json& part) {
+  if (!part.is_object() || !part.contains("toolkit") || !part.contains("ptx")) return false;
+  const Json& ptx = part["ptx"];
+  return part["toolkit"].is_string() && ptx.is_object() &&
+         std::all_of(ptx.begin(), ptx.end(), [](const Json& sha256) { return sha256.is_string(); });
+}
+
+/// Throws InputError that names the file and what is not as we write it.
+void check_receipt(const Json& receipt, const std::string& kernel, const std::string& file) {
+  if (!receipt.is_object()) throw InputError(file + " is no JSON object: write it anew");
+  if (receipt.value("kernel", Json()) != kernel)
+    throw InputError(file + " is not of kernel " + kernel + ": write it anew");
+  for (const char* part : {"verify", "bench"})
+    if (receipt.contains(part) && !is_whole(receipt[part]))
+      throw InputError(file + " has a part " + part +
+                       " without its toolkit and ptx: write it anew");
 }
 
 /// How much must be done: more is worse.
@@ -141,7 +159,8 @@ std::map<std::string, std::string> read_pending(const fs::path& file) {
     if (std::find(known.begin(), known.end(), kernel) == known.end())
       throw InputError(file.string() + " names '" + kernel +
                        "', and there is no such kernel: remove the line");
-    pending[kernel] = line.substr(colon + 2);
+    if (!pending.emplace(kernel, line.substr(colon + 2)).second)
+      throw InputError(file.string() + " names '" + kernel + "' twice: remove one of the lines");
   }
   return pending;
 }
@@ -150,8 +169,7 @@ Json read_receipt(const fs::path& folder, const std::string& kernel) {
   std::ifstream in(path_of(folder, kernel));
   if (!in) return nullptr;
   Json receipt = Json::parse(in, nullptr, false);
-  if (!receipt.is_object())
-    throw InputError(path_of(folder, kernel).string() + " is no JSON object: write it anew");
+  check_receipt(receipt, kernel, path_of(folder, kernel).string());
   return receipt;
 }
 
