@@ -26,7 +26,7 @@ Words compiler_of(const fs::path& file) {
   static const std::map<std::string, Words> compilers = {
       {".c", {"cc", "-O2", "-shared", "-fPIC"}},
       {".cpp", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
-      {".cu", {"nvcc", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
+      {".cu", {"nvcc", "-std=c++20", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
   const auto found = compilers.find(file.extension().string());
   return found == compilers.end() ? Words{} : found->second;
 }
