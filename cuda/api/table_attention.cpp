@@ -49,6 +49,10 @@ void check_name(const char* name) {
 }  // namespace
 
 void check_table(const flashbook_implementation& table) {
+  if (table.size == 0 && table.version == 0)
+    throw InputError(
+        "size and version are 0: set size to sizeof(flashbook_implementation) and version to "
+        "FLASHBOOK_INTERFACE_VERSION");
   if (table.size != sizeof table || table.version != FLASHBOOK_INTERFACE_VERSION)
     throw InputError("it has size " + std::to_string(table.size) + " and version " +
                      std::to_string(table.version) + ", and this program size " +

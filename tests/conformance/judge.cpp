@@ -101,6 +101,22 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
   return margins;
 }
 
+/// NaN has no sign worth telling.
+double unsigned_nan(double x) {
+  return std::isnan(x) ? std::abs(x) : x;
+}
+
+/// What is wrong with the worst element; how far it is off only where that is a number.
+std::string gate1_fault(const Margins& m) {
+  std::ostringstream out;
+  out.precision(9);
+  out << " fails gate 1: element " << text_of(m.worst.at) << " is " << unsigned_nan(m.worst.got)
+      << ", expected " << unsigned_nan(m.worst.expected);
+  if (std::isfinite(m.gate1))
+    out << " within " << m.worst.tolerance << " (off by " << m.gate1 << " times that)";
+  return out.str();
+}
+
 std::vector<std::string> faults_of(Output output, const Margins& m) {
   std::vector<std::string> faults;
   const std::string what(name(output));
@@ -110,12 +126,14 @@ std::vector<std::string> faults_of(Output output, const Margins& m) {
     ((out << what) << ... << parts);
     faults.push_back(out.str());
   };
-  if (!(m.gate1 <= 1))
-    say(" fails gate 1: element ", text_of(m.worst.at), " is ", m.worst.got, ", expected ",
-        m.worst.expected, " within ", m.worst.tolerance, " (", m.gate1, " of it)");
-  if (m.gate2 && !(*m.gate2 <= 1))
+  if (!(m.gate1 <= 1)) say(gate1_fault(m));
+  // Gate 1 has told of a NaN already, and its element.
+  const auto fails = [&](const std::optional<double>& gate) {
+    return gate && !(*gate <= 1) && !(std::isnan(*gate) && !faults.empty());
+  };
+  if (fails(m.gate2))
     say(" fails gate 2: its root-mean-square error is ", *m.gate2, " times what roundings allow");
-  if (m.gate3 && !(*m.gate3 <= 1))
+  if (fails(m.gate3))
     say(" fails gate 3: its error along ", m.gate3_direction, " is ", *m.gate3,
         " times what roundings allow");
   return faults;

@@ -153,7 +153,7 @@ CaseReport Exercise::verify(const Implementation& implementation) {
   } catch (const std::bad_alloc&) {
     throw;  // too large a problem is no fault of the implementation
   } catch (const std::exception& error) {
-    report.fail(std::string("it threw: ") + error.what());
+    report.fail(std::string("it failed: ") + error.what());
   }
   return report;
 }

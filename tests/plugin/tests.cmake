@@ -26,6 +26,7 @@ target_compile_definitions(verify_plugin_test PRIVATE
   FLASHBOOK_FAULTY="$<TARGET_FILE:plugin_faulty>"
   FLASHBOOK_NAIVE="$<TARGET_FILE:plugin_naive>"
   FLASHBOOK_NAIVE_SOURCE="${templates}/naive.c"
+  FLASHBOOK_EMULATED_TEMPLATE="${templates}/one_warp_a_row.cpp"
   FLASHBOOK_NO_PLUGIN="$<TARGET_FILE:plugin_no_plugin>"
   FLASHBOOK_NUMPY_TEMPLATE="${templates}/with_numpy.py"
   $<$<NOT:$<BOOL:${no_numpy}>>:FLASHBOOK_HAS_NUMPY>)

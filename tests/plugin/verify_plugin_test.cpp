@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/unit/command_line.hpp"
 
@@ -93,7 +95,7 @@ const WrongNumbers wrong_numbers[] = {
      "align/*-17/fp32",
      "align/bottom-right-17/fp32",
      {"O"},
-     "nan, expected 0 within 0",
+     "is nan, expected 0",
      "align/top-left-17/fp32"},
     {"strides_ignored",
      "strides/[qk]-odd/fp32",
@@ -248,6 +250,7 @@ TEST_CASE("what is no plug-in is one sentence, status 2") {
       {"name_of_2_lines", "a control character"},
       {"no_passes", "are both null"},
       {"no_table", "returned null"},
+      {"no_size", "set size to sizeof"},
       {"exits_at_once", "with status 3"},
   };
   for (const auto& [fault, words] : faults) {
@@ -302,6 +305,27 @@ TEST_CASE("a source is compiled first, and nothing of that is left") {
   CHECK(nowhere.status == 2);
   CHECK_MESSAGE(nowhere.err.find("cc is not here to compile it") != std::string::npos, nowhere.err);
   CHECK(std::filesystem::is_empty(scratch.path("tmp")));
+}
+
+TEST_CASE("the template for the emulator passes, and without a barrier its race is named") {
+  const Scratch scratch;
+  const auto verify = [&](const std::string& text) {
+    scratch.save_text("mine.cpp", text);
+    return scratch.shell("'" FLASHBOOK_PROGRAM
+                         "' verify --case 'align/*+1/fp32' --plugin mine.cpp");
+  };
+  std::ostringstream file;
+  file << std::ifstream(FLASHBOOK_EMULATED_TEMPLATE).rdbuf();
+  std::string text = file.str();
+  const Run right = verify(text);
+  CHECK_MESSAGE(right.status == 0, right.out, right.err);
+  CHECK(right.out.find("mine fp32") != std::string::npos);
+
+  const std::string barrier = "sync_threads();  // nobody reads K and V any more";
+  REQUIRE(text.find(barrier) != std::string::npos);
+  const Run raced = verify(text.erase(text.find(barrier), barrier.size()));
+  CHECK(raced.status == 1);
+  CHECK_MESSAGE(raced.out.find("it failed: race at mine.cpp:") != std::string::npos, raced.out);
 }
 
 #ifdef FLASHBOOK_CUDA_TEMPLATE

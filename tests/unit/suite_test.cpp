@@ -289,6 +289,19 @@ TEST_CASE("a failure says how to run it again") {
   CHECK(report.reasons.front().find("dV fails gate 1: element [0, ") == 0);
 }
 
+TEST_CASE("NaN where a number belongs is told once, without a sign or a distance") {
+  const float nan = -std::numeric_limits<float>::quiet_NaN();
+  const CaseReport report = judged(Faulty(scaled(Output::O, nan)), "nq=20 d=16");
+  REQUIRE(report.status == Status::failed);
+  CHECK(report.reasons.front().find("O fails gate 1: element [0, 0, 0, 0] is nan, expected ") == 0);
+  for (const std::string& reason : report.reasons) {
+    CAPTURE(reason);
+    CHECK(reason.find("within") == std::string::npos);
+    CHECK(reason.find("O fails gate 2") == std::string::npos);
+    CHECK(reason.find("O fails gate 3") == std::string::npos);
+  }
+}
+
 TEST_CASE("the name in that command is one word for a shell") {
   struct Named : Faulty {
     Named() : Faulty(scaled(Output::dV, 2)) {}

@@ -106,13 +106,19 @@ void print_margins(const std::vector<CaseReport>& reports, const std::vector<std
             << "As a fraction of what the gates allow (docs/gates.md); above 1.00 fails.\n";
 }
 
+/// Of a pass: no fault, and counted apart.
+bool is_refusal(const std::string& reason) {
+  return reason.find(" is refused: ") != std::string::npos;
+}
+
 void print_reasons(const std::vector<CaseReport>& reports, Status status, const char* heading) {
   std::size_t printed = 0, total = 0;
   for (const CaseReport& report : reports) {
     if (report.status != status || (++total, printed == most_failures)) continue;
     if (printed++ == 0) std::cout << "\n" << heading << "\n";
     std::cout << report.implementation << " on " << report.case_name << "\n";
-    for (const std::string& reason : report.reasons) std::cout << paragraph("  ", reason);
+    for (const std::string& reason : report.reasons)
+      if (status != Status::failed || !is_refusal(reason)) std::cout << paragraph("  ", reason);
     if (status == Status::failed && !report.command.empty())
       std::cout << "  again: " << as_typed(report.command) << "\n";
   }
@@ -124,7 +130,7 @@ void print_refusals(const std::vector<CaseReport>& reports) {
   std::map<std::string, int> counts;
   for (const CaseReport& report : reports)
     for (const std::string& reason : report.reasons)
-      if (report.status != Status::failed && report.status != Status::skipped) ++counts[reason];
+      if (is_refusal(reason)) ++counts[reason];
   if (!counts.empty()) std::cout << "\nNot judged, and in how many cases:\n";
   for (const auto& [reason, count] : counts) {
     const std::string cases = std::to_string(count);

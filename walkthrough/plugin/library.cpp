@@ -24,7 +24,7 @@ Words compiler_of(const fs::path& file) {
       {".c", {"cc", "-O2", "-shared", "-fPIC"}},
       {".cc", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
       {".cpp", {"c++", "-std=c++20", "-O2", "-shared", "-fPIC"}},
-      {".cu", {"nvcc", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
+      {".cu", {"nvcc", "-std=c++20", "-arch=native", "-O2", "-shared", "-Xcompiler=-fPIC"}}};
   const auto found = compilers.find(file.extension().string());
   return found == compilers.end() ? Words{} : found->second;
 }

@@ -53,7 +53,8 @@ Loaded from_library(const std::string& path, const std::string& file) {
     if (const Gpu gpu = find_gpu(); !gpu.missing.empty())
       throw refused(path,
                     "its tensors lie in GPU memory, and there is no GPU for them here: run it "
-                    "where there is one");
+                    "where there is one, or let the emulator run the kernel (\"Without a GPU\" in "
+                    "docs/your_kernel.md)");
   return {std::make_unique<TableAttention>(table, devices_of(table)), table.forward != nullptr,
           on_gpu};
 }
