@@ -78,7 +78,7 @@ void check_options(const flashbook_problem& p) {
   require(std::isfinite(in_computed_type(p, p.scale)),
           text("scale is ", p.scale, ": pass a number that is finite in ", computed_type(p)));
   const double softcap = in_computed_type(p, p.softcap);
-  require(std::isfinite(softcap) && softcap >= 0 && (softcap > 0) == (p.softcap != 0),
+  require(std::isfinite(softcap) && (softcap > 0) == (p.softcap != 0),
           text("softcap is ", p.softcap, ": pass a number that is finite and above 0 in ",
                computed_type(p), ", or 0 for no cap"));
 }
@@ -103,7 +103,7 @@ void check_reach(const std::string& tensor, const std::vector<Dimension>& dimens
   if (is_empty(dimensions)) return;
   double reach = 0;  // rounding does not matter: the limit is far from both overflow and use
   for (const auto& [size, stride] : dimensions)
-    if (size > 1) reach += static_cast<double>(size - 1) * std::abs(static_cast<double>(stride));
+    reach += static_cast<double>(size - 1) * std::abs(static_cast<double>(stride));
   require(reach < static_cast<double>(largest),
           text("the strides of ", tensor,
                " reach 2^60 elements or more from its start: check sizes and "

@@ -69,7 +69,7 @@ T round_to(Real x) {
   if constexpr (is_16_bit<T> && std::is_same_v<Real, double>) {
     // Rounding to float first must not create a tie: keep a sticky bit ("round to odd").
     float nearest = static_cast<float>(x);
-    const bool inexact = static_cast<double>(nearest) != x && std::isfinite(nearest);
+    const bool inexact = static_cast<double>(nearest) != x;
     if (inexact && (std::bit_cast<std::uint32_t>(nearest) & 1u) == 0u)
       nearest = std::nextafter(nearest, x > static_cast<double>(nearest) ? HUGE_VALF : -HUGE_VALF);
     return static_cast<T>(nearest);

@@ -19,20 +19,20 @@ class FirstException {
       task();
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (!first_) first_ = std::current_exception();
+      caught_ = std::current_exception();
       has_thrown_ = true;
     }
   }
 
   /// After the region: throws what was caught, if anything was.
   void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
+    if (caught_) std::rethrow_exception(caught_);
   }
 
  private:
   std::mutex mutex_;
   std::atomic<bool> has_thrown_ = false;
-  std::exception_ptr first_;
+  std::exception_ptr caught_;  // of those thrown at once, the last
 };
 
 /// task(i) for every i in [0, tasks), on all threads. Throws the first exception a task threw.

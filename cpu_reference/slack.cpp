@@ -20,7 +20,6 @@ void zero_tokens(void* tensor, const flashbook_strides& strides, Index first, In
 }  // namespace
 
 void fill_slack(const AttentionProblem& problem, const Outputs& outputs) {
-  if (!problem->packed) return;
   with_element_type(problem.dtype(), [&](auto element) {
     using T = decltype(element);
     const auto& p = problem.fields();
@@ -33,7 +32,6 @@ void fill_slack(const AttentionProblem& problem, const Outputs& outputs) {
 }
 
 void fill_slack(const AttentionProblem& problem, const Gradients& gradients) {
-  if (!problem->packed) return;
   with_element_type(problem.dtype(), [&](auto element) {
     using T = decltype(element);
     const auto& p = problem.fields();

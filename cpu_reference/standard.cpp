@@ -56,7 +56,7 @@ Matrix<Real> load_bias(const AttentionProblem& problem, const Inputs& inputs, co
       }
       if (problem->has_bias)
         sum = static_cast<Real>(bias(member.batch, head, member.first_q + i, member.first_k + j));
-      if (has_alibi && sum != minus_infinity<Real>)
+      if (sum != minus_infinity<Real>)
         sum -= slope * static_cast<Real>(std::abs(i + member.diagonal - j));
     }
   return added;

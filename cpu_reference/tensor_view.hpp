@@ -59,8 +59,11 @@ class BiasView {
 /// The gradient of the bias: contiguous in the bias's own shape.
 template <class T>
 BiasView<T> gradient_view(T* data, const flashbook_problem& problem) {
-  std::int64_t strides[4] = {0, 0, 0, 1};
-  for (int axis = 3; axis > 0; --axis) strides[axis - 1] = strides[axis] * problem.bias_shape[axis];
+  std::int64_t strides[4], stride = 1;
+  for (int axis = 3; axis >= 0; --axis) {
+    strides[axis] = stride;
+    stride *= problem.bias_shape[axis];
+  }
   return BiasView<T>(data, problem, strides);
 }
 

@@ -93,7 +93,7 @@ std::vector<TensorTraffic> traffic_of(const Machine& machine) {
 void write_slack(const Algorithm& algorithm, const AttentionProblem& problem,
                  const RunTensors& tensors) {
   if (algorithm.backward) return fill_slack(problem, tensors.gradients);
-  if (algorithm.writes_lse || !problem->packed) return fill_slack(problem, tensors.outputs);
+  if (algorithm.writes_lse) return fill_slack(problem, tensors.outputs);
   std::vector<float> unwanted_lse(static_cast<std::size_t>(problem.lse_size()));
   fill_slack(problem, Outputs{tensors.outputs.o, unwanted_lse.data()});
 }
@@ -158,9 +158,7 @@ Report run(const Algorithm& algorithm, const AttentionProblem& problem, const Ru
   machine.sram_bytes = options.sram_bytes;
   machine.listener = options.listener;
   if (nominal_flops(algorithm, problem) < worth_a_second_thread) machine.max_workers = 1;
-  RunOptions run_options = options;
-  run_options.blocks = clamped(options.blocks, problem);
-  algorithm.execute(machine, problem, tensors, run_options);
+  algorithm.execute(machine, problem, tensors, options);
   write_slack(algorithm, problem, tensors);
 
   Report report;

@@ -67,7 +67,7 @@ ScoreGradient BackwardPass::recompute(Sram& sram, const ScoreTile& at, float slo
   if (problem_->softcap > 0) tile.H.emplace(sram.allocate("H", B_r, B_c));
   sram.count_visited_tile();
   scores_.compute(sram, at, slope, Q, K, tile.S, tile.H ? &*tile.H : nullptr);
-  tile.hides_pairs = scores_.hides_pairs(at, tile.S);
+  tile.hides_pairs = hides_pairs(tile.S);
   if (tile.hides_pairs) tile.blind = blind_rows(tile.S, K);
   return tile;
 }

@@ -28,7 +28,7 @@ struct ScoreGradient {
   Tile S;                                               ///< then P, in its place
   Tile dS;                                              ///< then dX, in its place
   std::optional<Tile> H = std::nullopt;                 ///< the soft-cap's slope
-  bool hides_pairs = false;                             ///< some of S may be −∞
+  bool hides_pairs = false;                             ///< some of S are −∞
   std::optional<SilencedKeys> silenced = std::nullopt;  ///< rows of K, while the visit lasts
   std::vector<Index> blind = {};                        ///< rows whose dQ K must not reach
 };

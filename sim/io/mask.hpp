@@ -15,7 +15,7 @@ using Index = std::int64_t;
 struct Range {
   Index first, last;
 
-  constexpr Index size() const { return last > first ? last - first : 0; }
+  constexpr Index size() const { return std::max<Index>(last - first, 0); }
   constexpr bool empty() const { return last <= first; }
 };
 
@@ -34,7 +34,7 @@ constexpr Range tile_of(Index index, Index block, Index n) {
 
 /// Indices of the tiles of `block` rows that a range touches.
 constexpr Range tiles_touching(Range range, Index block) {
-  if (range.empty()) return {0, 0};
+  if (range.empty()) return {};
   return {range.first / block, (range.last - 1) / block + 1};
 }
 
@@ -49,13 +49,13 @@ struct Band {
   /// Keys that at least one of the rows sees. Neighbouring rows' keys overlap or touch, so that
   /// their union has no gap.
   constexpr Range keys_seen_by(Range rows) const {
-    if (rows.empty() || left + right < 0) return {0, 0};
+    if (rows.empty() || left + right < 0) return {};
     return intersection({rows.first + diagonal - left, rows.last + diagonal + right}, {0, n_k});
   }
 
   /// Rows that see at least one of the keys.
   constexpr Range rows_that_see(Range keys) const {
-    if (keys.empty() || left + right < 0) return {0, 0};
+    if (keys.empty() || left + right < 0) return {};
     return intersection({keys.first - diagonal - right, keys.last - diagonal + left}, {0, n_q});
   }
 

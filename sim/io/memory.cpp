@@ -36,7 +36,7 @@ std::string text_of(const Region& r) {
 
 /// Whether [first, first + n) is a part of an axis.
 bool within(Index first, Index n, Index axis) {
-  return first >= 0 && n >= 0 && n <= axis && first <= axis - n;
+  return first >= 0 && n >= 0 && first <= axis - n;
 }
 
 void check_within(const std::string& name, const Layout& layout, const Region& r) {
@@ -80,10 +80,10 @@ void copy_out(const Tile& tile, const Layout& layout, T* to) {
 
 /// Calls f with the address of a region's first element, typed.
 template <class Void, class F>
-void at_region(const Layout& layout, Void* data, const Region& region, F&& f) {
-  with_element_type(layout.dtype, [&](auto element) {
+auto at_region(const Layout& layout, Void* data, const Region& region, F&& f) {
+  return with_element_type(layout.dtype, [&](auto element) {
     using T = std::conditional_t<std::is_const_v<Void>, const decltype(element), decltype(element)>;
-    f(static_cast<T*>(data) + offset_of(layout, region));
+    return f(static_cast<T*>(data) + offset_of(layout, region));
   });
 }
 
@@ -193,11 +193,9 @@ float Sram::load_element(Tensor tensor, Index batch, Index head, Index row) {
   const Hbm::Entry& from = hbm_.entry(tensor);
   const Region region = {batch, head, row, 1, 0, 1};
   check_within(from.name, from.layout, region);
-  float value = 0;
-  at_region(from.layout, from.source, region,
-            [&](const auto* source) { value = static_cast<float>(*source); });
   count(Listener::Move::load, tensor, region);
-  return value;
+  return at_region(from.layout, from.source, region,
+                   [](const auto* source) { return static_cast<float>(*source); });
 }
 
 Tile Sram::allocate(std::string_view name, Index rows, Index columns, Index element_bytes) {
@@ -259,7 +257,7 @@ std::size_t Sram::free_slot(Index elements) {
     if (fits && (best == slots_.size() || slots_[s].capacity < slots_[best].capacity)) best = s;
   }
   if (best < slots_.size()) return best;
-  Slot slot = {{}, 0, 0, 0, elements, {allocate_aligned(elements), free_aligned}};
+  Slot slot = {{}, {}, {}, {}, elements, {allocate_aligned(elements), free_aligned}};
   std::fill_n(slot.data.get(), elements, std::nanf(""));
   slots_.push_back(std::move(slot));
   return best;

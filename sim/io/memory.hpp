@@ -221,7 +221,7 @@ class Sram {
   friend class Tile;
   struct Slot {
     std::string_view tile;  // empty: free
-    Index rows = 0, columns = 0, bytes = 0, capacity = 0;
+    Index rows, columns, bytes, capacity;
     std::unique_ptr<float[], void (*)(float*)> data;
   };
   std::size_t free_slot(Index elements);

@@ -27,14 +27,6 @@ void mask(const Band& band, const ScoreTile& at, Tile& S) {
   }
 }
 
-/// Scores may overflow to −∞ without any mask. (Written to be vectorised.)
-bool holds_minus_infinity(const Tile& S) {
-  const float* s = S.data();
-  int found = 0;
-  for (Index i = 0; i < S.size(); ++i) found |= s[i] == minus_infinity;
-  return found != 0;
-}
-
 }  // namespace
 
 float ScoreRule::load_slope(Sram& sram, const Member& member, Index head) const {
@@ -60,11 +52,6 @@ void ScoreRule::compute(Sram& sram, const ScoreTile& at, float slope, const Tile
   const Band band = band_of(problem_, at.member);
   if (band.classify(at.rows, at.keys) != TileClass::full) mask(band, at, S);
   sram.show_scores(at, S);
-}
-
-bool ScoreRule::hides_pairs(const ScoreTile& at, const Tile& S) const {
-  const Band band = band_of(problem_, at.member);
-  return hbm_.bias || band.classify(at.rows, at.keys) != TileClass::full || holds_minus_infinity(S);
 }
 
 void ScoreRule::soft_cap(Tile& S, Tile* H) const {

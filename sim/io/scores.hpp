@@ -28,8 +28,6 @@ class ScoreRule {
   /// given.
   void compute(Sram& sram, const ScoreTile& at, float slope, const Tile& Q, const Tile& K, Tile& S,
                Tile* H = nullptr) const;
-  /// Whether S may hide pairs, by mask, bias or arithmetic: they are the −∞ in it.
-  bool hides_pairs(const ScoreTile& at, const Tile& S) const;
 
  private:
   void soft_cap(Tile& S, Tile* H) const;

@@ -164,8 +164,9 @@ void Standard::softmax(Sram& sram, const HeadOf& at) const {
     }
     sram.show("P = softmax(S)", S);
     sram.store(S, P_, pairs(m, h, rows));
-    if (writes_lse) sram.show("LSE", lse);
-    if (writes_lse) sram.store(lse, hbm_.lse, query_rows(m, h, rows, 1));
+    if (!writes_lse) return;
+    sram.show("LSE", lse);
+    sram.store(lse, hbm_.lse, query_rows(m, h, rows, 1));
   });
 }
 
@@ -198,7 +199,7 @@ void Standard::backward() {
   for_heads(problem_->heads_q, &Standard::grad_queries);
   for_heads(problem_->heads_kv, &Standard::grad_keys);
   if (!hbm_.grad_bias) return;
-  launch_over(machine_, bias_tiles(problem_, {standard_rows, std::max<Index>(1, problem_->n_k)}),
+  launch_over(machine_, bias_tiles(problem_, {standard_rows, problem_->n_k}),
               [&](Sram& sram, const BiasTile& tile) { grad_bias(sram, tile); });
 }
 
@@ -336,8 +337,7 @@ void Standard::grad_bias(Sram& sram, const BiasTile& tile) const {
     const Range tiles = tile.queries.tiles(m.first_q, m.n_q, standard_rows);
     for (Index h = tile.heads.first; h < tile.heads.last; ++h)
       for (Index i = tiles.first; i < tiles.last; ++i)
-        if (m.n_k > 0)
-          add_broadcast(sram.load(dS_, pairs(m, h, tile_of(i, standard_rows, m.n_q))), sum);
+        add_broadcast(sram.load(dS_, pairs(m, h, tile_of(i, standard_rows, m.n_q))), sum);
   }
   sram.store(sum, hbm_.grad_bias, tile.stored());
 }

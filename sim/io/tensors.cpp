@@ -125,8 +125,7 @@ Tensors bind_backward(Hbm& hbm, const AttentionProblem& problem, const RunTensor
   t.grad_v = hbm.add_output("dV", key_layout(problem, problem->grad_v, problem->d_v), grad.v);
   if (problem->has_bias)
     t.grad_bias = hbm.add_output("dbias", grad_bias_layout(problem), grad.bias);
-  if (problem->has_sinks)
-    t.grad_sinks = hbm.add_output("dsinks", head_vector_layout(problem, false), grad.sinks);
+  t.grad_sinks = hbm.add_output("dsinks", head_vector_layout(problem, false), grad.sinks);
   return t;
 }
 

@@ -48,7 +48,12 @@ inline void to_lse(Tile& m, const Tile& l) {
 }
 
 inline bool all_finite(const Tile& tile) {
-  return (tile.array() * 0).sum() == 0;
+  return (tile.array() - tile.array()).sum() == 0;
+}
+
+/// Whether a pair is hidden, by mask, bias or arithmetic.
+inline bool hides_pairs(const Tile& S) {
+  return (S.array() == minus_infinity).any();
 }
 
 /// Whether no row of the tile sees key j.

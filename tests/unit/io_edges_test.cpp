@@ -158,8 +158,14 @@ TEST_CASE("what cannot run is refused before it does") {
   CHECK_THROWS_WITH_AS(check_runs(fa2, problem, {{0, 1}}), Contains("blocks"), InputError);
   CHECK_THROWS_WITH_AS(check_runs(fa2, problem, {{1, 0}}), Contains("blocks"), InputError);
   CHECK_THROWS_WITH_AS(check_runs(fa2, problem, {{1, 1}, 2}), Contains("splits"), InputError);
-  CHECK_THROWS_AS(Blocked("io.none", {}), InputError);
+  CHECK_THROWS_WITH_AS(check_runs(fa2, problem, {{1, 1}, 0}), Contains("splits"), InputError);
+  CHECK_THROWS_WITH_AS(check_runs(fa2, problem, {{1, 1}, 1, true}), Contains("includes_init"),
+                       InputError);
+  CHECK_THROWS_AS(testing::run_random(fa2, problem, {{{0, 1}}}), InputError);
+  CHECK_THROWS_AS(closed_form(fa2, problem, {{0, 1}}), InputError);
+  CHECK_THROWS_WITH_AS(Blocked("io.none", {}), Contains("pass one of io.fa2, io.fa1,"), InputError);
   const Algorithm& standard = find_algorithm("standard_forward");
+  CHECK_NOTHROW(check_runs(standard, problem, {{0, 0}}));
   CHECK_THROWS_WITH_AS(best_blocks(standard, problem, 1000), Contains("no blocks"), InputError);
   CHECK_THROWS_WITH_AS(best_blocks(fa2, AttentionProblem(fields), 1000), Contains("fp64"),
                        InputError);
@@ -240,4 +246,13 @@ TEST_CASE("footprints of tall tiles, where the bias's kernel holds most, are wha
       const Report report = testing::run_random(algorithm, *problem, {schedule});
       CHECK(report.peak_sram_bytes == algorithm.footprint(*problem, schedule.blocks));
     }
+}
+
+TEST_CASE("an implementation is called by its name, and by its schedule where it is another") {
+  CHECK(Blocked("io.fa2").name() == "io.fa2");
+  CHECK(Blocked("io.fa2", {{7, 5}}).name() == "io.fa2[7x5]");
+  CHECK(Blocked("io.split_kv", {{16, 48}, 3}).name() == "io.split_kv[16x48/3]");
+  CHECK_FALSE(Blocked("io.fused").properties().deterministic_dq);
+  for (const char* name : {"io.fused_in_order", "io.fa2", "io.fa1", "io.split_kv"})
+    CHECK(Blocked(name).properties().deterministic_dq);
 }

@@ -88,6 +88,22 @@ TEST_CASE("V that one row tile must not see is still there for the next") {
   });
 }
 
+TEST_CASE("what came before a maximum that rises by 200 weighs nothing") {
+  flashbook_problem p = dense_problem(1, 1, 1, 1, 2, 1, 1);
+  p.scale = 1;
+  const AttentionProblem problem(p);
+  Random random(9);
+  Tensors t(problem, random);
+  t.q.set(0, 1);
+  t.k.set(0, 0);
+  t.k.set(1, 200);
+  for (const BlockedPair& pair : blocked_pairs()) {
+    CAPTURE(pair.name);
+    testing::compute(Blocked(pair.name, {{1, 1}}), problem, t);
+    CHECK(t.o[0] == t.v[1]);
+  }
+}
+
 TEST_CASE("every order of tiles gives the LSE of the same rows: FA1 keeps what Algorithm 2 drops") {
   Random random(8);
   const AttentionProblem problem(dense_problem(2, 4, 2, 9, 13, 5, 3));

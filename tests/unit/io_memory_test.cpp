@@ -1,9 +1,10 @@
-// The simulated memory, the online softmax and the mask, each on its own.
+// The simulated memory and the mask, each on its own.
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <ctime>
-#include <random>
+#include <limits>
 #include <string>
 
 #include "cpu_reference/error.hpp"
@@ -11,14 +12,14 @@
 #include "sim/io/closed_form/closed_form.hpp"
 #include "sim/io/launch.hpp"
 #include "sim/io/mask.hpp"
-#include "sim/io/online_softmax.hpp"
+#include "sim/io/trace.hpp"
 
 using namespace flashbook;
 using namespace flashbook::io;
 
 namespace {
 
-constexpr float infinity = -minus_infinity;
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 struct Example {
   std::vector<float> values = std::vector<float>(24);
@@ -54,6 +55,28 @@ TEST_CASE("load and store move a region and count its elements") {
   CHECK(sram.tally().tensors[1] == Counts{0, 6, 0});
 }
 
+TEST_CASE("a tensor may have any strides, 0 of what is only read") {
+  std::vector<float> values(24);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const Layout every_other = {Kind::matrix, DType::fp32, {1, 1, 3, 4}, {24, 24, 8, 2}};
+  const Layout repeated = {Kind::matrix, DType::fp32, {1, 1, 3, 4}, {24, 24, 8, 0}};
+  Hbm hbm;
+  const Tensor tensor = hbm.add_output("O", every_other, values.data());
+  const Tensor same = hbm.add_input("K", repeated, values.data());
+  CHECK(static_cast<bool>(tensor));
+  CHECK_FALSE(static_cast<bool>(Tensor{}));
+  const Region all = {0, 0, 0, 3, 0, 4};
+  Sram sram(hbm);
+  Tile tile = sram.load(tensor, all);
+  CHECK(tile(2, 3) == 22);
+  CHECK(sram.load(same, all)(2, 3) == 16);
+  tile.setConstant(-1);
+  sram.store(tile, tensor, all);
+  sram.atomic_add(tile, tensor, all);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    CHECK(values[i] == (i % 2 == 0 ? -2 : static_cast<float>(i)));
+}
+
 TEST_CASE("an input cannot be stored to") {
   Example e;
   Sram sram(e.hbm);
@@ -76,6 +99,7 @@ TEST_CASE("a copy that leaves its tensor is an error, not traffic") {
                          std::logic_error);
     CHECK_THROWS_AS(sram.atomic_add(tile, sum, region), std::logic_error);
   }
+  CHECK_THROWS_AS(sram.load(e.input, {0, 0, 0, -1, 0, 4}), std::logic_error);
   CHECK_THROWS_AS(sram.load_element(e.input, 0, 0, 6), std::logic_error);
   CHECK_THROWS_AS(sram.store_element(1, e.output, 0, 1, 0), std::logic_error);
   CHECK_THROWS_AS(sram.store_element(1, e.input, 0, 0, 0), std::logic_error);
@@ -115,7 +139,8 @@ TEST_CASE("atomic updates add, and are counted apart") {
 TEST_CASE("a tile that does not fit is refused, naming what is resident and what to do") {
   Example e;
   Sram sram(e.hbm, 100);
-  const Tile Q = sram.load(e.input, {0, 0, 0, 4, 0, 4});
+  sram.allocate("T", 2, 2);  // and freed at once
+  const Tile Q = sram.load(e.input, {0, 0, 0, 4, 0, 3});
   std::string message;
   try {
     const Tile S = sram.allocate("S", 4, 6);
@@ -124,9 +149,10 @@ TEST_CASE("a tile that does not fit is refused, naming what is resident and what
   }
   CHECK(message.find("100 bytes") != std::string::npos);
   CHECK(message.find("tile S [4, 6] of 96 bytes") != std::string::npos);
-  CHECK(message.find("Q [4, 4] of 64 bytes") != std::string::npos);
+  CHECK(message.find("Q [4, 3] of 48 bytes") != std::string::npos);
+  CHECK(message.find("[2, 2]") == std::string::npos);
   CHECK(message.find("sram_bytes (--sram)") != std::string::npos);
-  CHECK(sram.resident_bytes() == 64);
+  CHECK(sram.resident_bytes() == 48);
 }
 
 TEST_CASE("an error in a worker leaves the launch") {
@@ -136,9 +162,35 @@ TEST_CASE("an error in a worker leaves the launch") {
   CHECK_THROWS_AS(machine.launch(4, task), InputError);
 }
 
+TEST_CASE("a launch has the threads there are, up to its workers, and one where someone listens") {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  Machine machine;
+  int threads = 0;
+  const auto count = [&](Sram& sram, Index) {
+    threads = omp_get_num_threads();
+    sram.allocate("S", 2, 3);
+  };
+  machine.launch(1, count);
+  CHECK(threads == 3);
+  machine.max_workers = 2;
+  machine.launch(1, count);
+  CHECK(threads == 2);
+  TraceRecorder recorder({1, 1, 1}, 100);
+  machine.listener = &recorder;
+  machine.launch(1, count);
+  CHECK(threads == 1);
+  omp_set_num_threads(before);
+  REQUIRE(recorder.trace().tiles.size() == 1);
+  CHECK(recorder.trace().tiles[0].rows == 2);
+  CHECK(recorder.trace().tiles[0].columns == 3);
+}
+
 TEST_CASE("freed tiles and fresh tiles are NaN") {
   Example e;
   Sram sram(e.hbm);
+  const Tile fresh = sram.allocate("S", 3, 3);
+  for (int i = 0; i < 9; ++i) CHECK(std::isnan(fresh(i)));
   const float* freed = nullptr;
   {
     const Tile tile = sram.load(e.input, {0, 0, 0, 2, 0, 2});
@@ -162,74 +214,13 @@ TEST_CASE("16-bit tensors occupy 2 bytes an element") {
   CHECK(sram.resident_bytes() == 8);
 }
 
-TEST_CASE("online softmax: 3, then 5, then 10") {
-  float m = -infinity, l = 0;
-  Eigen::ArrayXf three(1), five(1), ten(1);
-  three << 3;
-  five << 5;
-  ten << 10;
-  CHECK(absorb(three, m, l) == 0);
-  CHECK(l == 1);
-  const float first = absorb(five, m, l);
-  CHECK(first == doctest::Approx(0.135).epsilon(0.01));
-  const float second = absorb(ten, m, l);
-  CHECK(first * second == doctest::Approx(0.0009).epsilon(0.02));
-  CHECK(m == 10);
-  CHECK(l == doctest::Approx(std::exp(-7.) + std::exp(-5.) + 1));
-  CHECK(ten(0) == 1);
-}
-
-TEST_CASE("a row of −∞ scores stays empty; NaN and +∞ make it NaN") {
-  Eigen::ArrayXf hidden(40);  // long enough for the vectorised exp
-  hidden.setConstant(-infinity);
-  SoftmaxState state;
-  CHECK(absorb(hidden, state.m, state.l) == 0);
-  CHECK(state.m == -infinity);
-  CHECK(state.l == 0);
-  CHECK(state.lse() == -infinity);
-  CHECK((hidden == 0).all());
-  for (const float bad : {std::nanf(""), infinity})
-    for (const Index where : {0, 20, 39}) {
-      Eigen::ArrayXf scores = Eigen::ArrayXf::LinSpaced(40, -3, 3);
-      scores(where) = bad;
-      SoftmaxState poisoned;
-      absorb(scores, poisoned.m, poisoned.l);
-      CHECK(std::isnan(poisoned.lse()));
-      CHECK(std::isnan(scores(where)));
-    }
-}
-
-TEST_CASE("rows whose every logit is far below zero are ordinary rows") {
-  Eigen::ArrayXf scores(2);
-  scores << -2e30f, -2e30f;
-  SoftmaxState state;
-  absorb(scores, state.m, state.l);
-  CHECK(state.l == 2);
-  CHECK(scores(0) == 1);
-}
-
-TEST_CASE("merge: the empty state is its identity, and it is associative and commutative") {
-  const SoftmaxState a = {1.5f, 2.f}, b = {-3.f, 4.f}, c = {7.f, 0.5f}, empty;
-  const Merged same = merge(a, empty);
-  CHECK(same.state.m == a.m);
-  CHECK(same.state.l == a.l);
-  CHECK(same.weight_a == 1);
-  CHECK(same.weight_b == 0);
-  CHECK(merge(empty, empty).state.l == 0);
-  CHECK(merge(empty, empty).state.lse() == -infinity);
-  CHECK(merge(a, b).state.l == merge(b, a).state.l);
-  const SoftmaxState left = merge(merge(a, b).state, c).state;
-  const SoftmaxState right = merge(a, merge(b, c).state).state;
-  CHECK(left.m == right.m);
-  CHECK(left.l == doctest::Approx(right.l));
-  CHECK(left.lse() ==
-        doctest::Approx(std::log(2 * std::exp(1.5) + 4 * std::exp(-3.) + 0.5 * std::exp(7.))));
-}
-
-TEST_CASE("a sink is a key of weight one without a value") {
-  CHECK(state_of_part(2).lse() == 2);
-  CHECK(state_of_part(-infinity).l == 0);
-  CHECK(sink_weight(-infinity, -infinity) == 0);
+TEST_CASE("an empty range has no size, no tiles, and sees nothing") {
+  CHECK(Range{5, 3}.size() == 0);
+  CHECK(Range{3, 5}.size() == 2);
+  CHECK(tiles_touching({5, 3}, 2).empty());
+  const Band all = {100, 100, 0, 8, 8};
+  CHECK(all.keys_seen_by({3, 3}).empty());
+  CHECK(all.rows_that_see({3, 3}).empty());
 }
 
 TEST_CASE("ranges and tile classes agree with the oracle's mask, pair by pair, up to 12 x 12") {

@@ -303,6 +303,28 @@ TEST_CASE("NaN reaches the rows that see it and no other") {
   CHECK(nan_tokens("nan-do", Output::dV) == "NNNNN.");
 }
 
+TEST_CASE("infinity in one channel reaches that channel of who sees it, and leaves the others") {
+  // Causal: row 0 sees key 0, row 1 both. ∞ in channel 0 of V of key 0, then of dO of row 1.
+  const auto run = [](double value, double grad_output) {
+    Worked w("nq=2 d=2 causal");
+    w.q = {1, 0.5, 0.25, -1}, w.k = {0.3, 0.2, -0.4, 0.7};
+    w.v = {value, 3, 5, 7}, w.grad_o = {1, 2, grad_output, 4};
+    w.run();
+    return w;
+  };
+  const Worked clean = run(2, 3), of_v = run(inf, 3), of_do = run(2, inf);
+  check_close(of_v.o, {inf, clean.o[1], inf, clean.o[3]});
+  check_close(of_do.dv, {inf, clean.dv[1], inf, clean.dv[3]});
+}
+
+TEST_CASE("a bias of minus infinity hides a pair whose ALiBi slope is not finite") {
+  Worked w("nq=1 d=1 bias=1,1,1,1 alibi=h");
+  w.q = {1}, w.k = {1}, w.v = {4}, w.bias = {-inf}, w.alibi = {not_a_number};
+  w.run();
+  check_close(w.o, {0});
+  check_close(w.lse, {-inf});
+}
+
 TEST_CASE("a soft-cap does not let through what a mask hides") {
   // Key 0 is seen by nobody and holds NaN, hence so does the cap's slope there.
   Worked w("nq=1 nk=2 d=1 scale=1 softcap=2 window=0,0");

@@ -55,6 +55,9 @@ void packed(flashbook_problem& p) {
 
 using P = flashbook_problem;
 
+constexpr std::int64_t limit = std::int64_t{1} << 60;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
 
 TEST_CASE("a refusal names the field, its value and the remedy") {
@@ -65,19 +68,42 @@ TEST_CASE("a refusal names the field, its value and the remedy") {
   CHECK_SAYS(refusal([](P& p) { p.n_q = -5; }), "n_q (N_q) is -5", "at least 0");
   CHECK_SAYS(refusal([](P& p) { p.n_k = std::int64_t{1} << 60; }), "n_k (N_k)", "below 2^60");
   CHECK_SAYS(refusal([](P& p) { p.heads_kv = 0; }), "heads_kv (H_kv) is 0", "at least 1");
+  CHECK_SAYS(refusal([](P& p) { p.heads_q = 0; }), "heads_q (H_q) is 0", "at least 1");
   CHECK_SAYS(refusal([](P& p) { p.d = 0; }), "d is 0", "at least 1");
   CHECK_SAYS(refusal([](P& p) { p.d_v = 0; }), "d_v is 0", "at least 1");
   CHECK_SAYS(refusal([](P& p) { p.heads_q = 5; }), "H_q is 5", "H_kv is 2", "multiple");
   CHECK_SAYS(refusal([](P& p) { p.dtype = 4; }), "dtype is 4", "fp16, bf16, fp32, fp64");
+  CHECK_SAYS(refusal([](P& p) { p.dtype = -1; }), "dtype is -1", "fp16, bf16, fp32, fp64");
   CHECK_SAYS(refusal([](P& p) { p.alignment = 2; }), "alignment is 2", "bottom-right or top-left");
   CHECK_SAYS(refusal([](P& p) { p.alibi = 3; }), "alibi is 3", "[B, H_q]");
+  CHECK_SAYS(refusal([](P& p) { p.alibi = -1; }), "alibi is -1", "[B, H_q]");
   CHECK_SAYS(refusal([](P& p) { p.causal = 2; }), "causal is 2", "1 (on) or 0 (off)");
+  CHECK_SAYS(refusal([](P& p) { p.packed = 2; }), "packed is 2", "1 (on) or 0 (off)");
+  CHECK_SAYS(refusal([](P& p) { p.has_bias = 2; }), "has_bias is 2", "1 (on) or 0 (off)");
+  CHECK_SAYS(refusal([](P& p) { p.has_dlse = 2; }), "has_dlse is 2", "1 (on) or 0 (off)");
   CHECK_SAYS(refusal([](P& p) { p.has_sinks = -1; }), "has_sinks is -1", "1 (on) or 0 (off)");
   CHECK_SAYS(refusal([](P& p) { p.scale = 1.0 / 0.0; }), "scale is inf", "finite");
   CHECK_SAYS(refusal([](P& p) { p.softcap = -1; }), "softcap is -1",
              "above 0 in fp32, or 0 for no cap");
-  CHECK_SAYS(refusal([](P& p) { p.window_left = -(std::int64_t{1} << 60); }), "window_left",
-             "unbounded");
+  CHECK_SAYS(refusal([](P& p) { p.window_left = -limit; }), "window_left", "unbounded");
+  CHECK_SAYS(refusal([](P& p) { p.window_right = limit; }), "window_right", "unbounded");
+  CHECK(refusal([](P& p) { p.window_right = limit - 1; }).empty());
+}
+
+TEST_CASE("scale and soft-cap mean something in the type that is computed in") {
+  const auto of = [](std::int32_t dtype, double scale, double softcap) {
+    return refusal([=](P& p) {
+      p.dtype = dtype;
+      p.scale = scale;
+      p.softcap = softcap;
+    });
+  };
+  CHECK_SAYS(of(FLASHBOOK_FP32, 1e300, 0), "scale is 1e+300", "finite in fp32");
+  CHECK(of(FLASHBOOK_FP64, 1e300, 0).empty());
+  CHECK_SAYS(of(FLASHBOOK_FP64, infinity, 0), "scale is inf", "finite in fp64");
+  CHECK_SAYS(of(FLASHBOOK_FP16, 1, infinity), "softcap is inf");
+  CHECK_SAYS(of(FLASHBOOK_FP16, 1, 1e-60), "softcap is 1e-60", "above 0 in fp32");
+  CHECK(of(FLASHBOOK_FP64, 1, 1e-60).empty());
 }
 
 TEST_CASE("strides: overlapping outputs are refused, size-1 and input strides are free") {
@@ -85,12 +111,50 @@ TEST_CASE("strides: overlapping outputs are refused, size-1 and input strides ar
   CHECK_SAYS(refusal([](P& p) { p.grad_q.batch = 0; }), "output grad_q", "overlap");
   CHECK_SAYS(refusal([](P& p) { p.grad_k.head = 7; }), "output grad_k", "overlap");
   CHECK_SAYS(refusal([](P& p) { p.grad_v.head = 5; }), "output grad_v", "overlap");
-  CHECK_SAYS(refusal([](P& p) { p.q.batch = std::int64_t{1} << 60; }), "strides of q", "2^60");
+  CHECK_SAYS(refusal([](P& p) { p.o.token = 10; }), "output o", "overlap");  // 4 heads of stride 6
   CHECK(refusal([](P& p) { p.q = p.k = p.v = p.grad_o = {0, 0, 0}; }).empty());
   CHECK(refusal([](P& p) {
           p.batch = p.members = 1;
           p.o.batch = 0;
         }).empty());
+}
+
+TEST_CASE("an input may reach to 2^60 elements, along its tokens and along its heads") {
+  struct Axes {
+    flashbook_strides P::*strides;
+    std::int64_t tokens, heads;
+  };
+  const std::int64_t spare = 1 << 20;
+  for (const Axes& input :
+       {Axes{&P::q, 10, 4}, Axes{&P::k, 12, 2}, Axes{&P::v, 12, 2}, Axes{&P::grad_o, 10, 4}}) {
+    const auto with = [&](const flashbook_strides& strides) {
+      return refusal([&](P& p) { p.*input.strides = strides; });
+    };
+    const std::int64_t token = (limit - spare) / (input.tokens - 1);
+    const std::int64_t head = (limit - spare) / (input.heads - 1);
+    CHECK(with({0, token, 0}).empty());
+    CHECK(with({0, 0, -head}).empty());
+    CHECK_SAYS(with({0, token + spare, 0}), "the strides of", "2^60");
+    CHECK_SAYS(with({0, 0, -head - spare}), "the strides of", "2^60");
+    CHECK_SAYS(with({limit, 0, 0}), "the strides of", "2^60");
+  }
+  CHECK(refusal([](P& p) {
+          p.n_q = 0;
+          p.q.head = limit;
+        }).empty());
+}
+
+TEST_CASE("a bias lies within 2^60 elements, and has fewer") {
+  const auto of_shape = [](std::int64_t n_k, std::int64_t row_stride) {
+    return refusal([=](P& p) {
+      p = dense_problem(1, 1, 1, 1 << 30, n_k, 1, 1);
+      set_contiguous_bias(p, {1, 1, 1 << 30, n_k});
+      p.bias_strides[2] = row_stride;
+    });
+  };
+  CHECK(of_shape(1 << 29, 0).empty());
+  CHECK_SAYS(of_shape(1 << 30, 0), "2^60 elements or more", "broadcast");
+  CHECK_SAYS(of_shape(1 << 29, (1 << 30) + 1), "strides of bias", "2^60");
 }
 
 TEST_CASE("bias shapes broadcast as in numpy, or are refused") {
@@ -103,18 +167,49 @@ TEST_CASE("bias shapes broadcast as in numpy, or are refused") {
                set_contiguous_bias(p, {1, 1, 1, 11});
              }),
              "bias has 11", "key axis", "1 or 12");
+  CHECK_SAYS(refusal([](P& p) {
+               set_contiguous_bias(p, {3, 1, 1, 1});
+             }),
+             "bias has 3", "batch axis", "1 or 2");
 }
 
 TEST_CASE("packed offsets are checked") {
   CHECK(refusal(packed, {0, 4, 10}, {0, 0, 9}).empty());
   CHECK_SAYS(refusal([](P&) {}, {0, 10}, {0, 12}), "packed is 0", "set packed");
+  CHECK_SAYS(refusal([](P&) {}, {0, 10}), "packed is 0", "set packed");
+  CHECK_SAYS(refusal([](P&) {}, {}, {0, 12}), "packed is 0", "set packed");
   CHECK_SAYS(refusal([](P& p) { p.members = 3; }), "members is 3", "batch 2");
   CHECK_SAYS(refusal([](P& p) { p.packed = 1; }), "batch is 2", "one batch entry");
   CHECK_SAYS(refusal(packed, {0, 4}, {0, 0, 9}), "cu_seqlens_q has 2 entries", "need 3");
   CHECK_SAYS(refusal(packed, {1, 4, 10}, {0, 0, 9}), "cu_seqlens_q starts at 1", "must be 0");
   CHECK_SAYS(refusal(packed, {0, 4, 10}, {0, 9, 3}), "cu_seqlens_k decreases from 9 to 3",
              "ascending");
+  CHECK_SAYS(refusal(packed, {0, 4, 10}, {0, -1, 9}), "cu_seqlens_k decreases from 0 to -1");
+  CHECK_SAYS(refusal([](P& p) {
+               packed(p);
+               p.members = -1;
+             }),
+             "members is -1", "at least 0");
   CHECK_SAYS(refusal(packed, {0, 4, 11}, {0, 0, 9}), "cu_seqlens_q ends at 11", "10 tokens");
+}
+
+TEST_CASE(
+    "tensors without strides have no elements where there are none; slack is what is packed") {
+  P p = dense_problem(2, 4, 2, 10, 12, 8, 6);
+  for (std::int64_t& axis : p.bias_shape) axis = 7;  // read by nobody without has_bias
+  const AttentionProblem plain(p);
+  CHECK(plain.bias_size() == 0);
+  CHECK(plain.alibi_size() == 0);
+  CHECK(plain.first_slack_q() == 10);
+  CHECK(plain.first_slack_k() == 12);
+  set_contiguous_bias(p, {2, 1, 10, 12});
+  p.alibi = FLASHBOOK_ALIBI_H;
+  CHECK(AttentionProblem(p).bias_size() == 240);
+  CHECK(AttentionProblem(p).alibi_size() == 4);
+  p.alibi = FLASHBOOK_ALIBI_BH;
+  CHECK(AttentionProblem(p).alibi_size() == 8);
+  CHECK(flashbook::name(Alignment::top_left) == "top-left");
+  CHECK(flashbook::name(Alignment::bottom_right) == "bottom-right");
 }
 
 TEST_CASE("a problem in words, with every field") {

@@ -23,13 +23,13 @@ inline bool chance(Random& random, double probability) {
 }
 
 /// A problem as the fuzzer draws them, of a type and of numbers that a coarse bound can judge: no
-/// fp64, |scale| ≤ 0.3 or 1/√d, one soft-cap.
+/// fp64, |scale| ≤ 0.3 or 1/√d, a soft-cap below 1 or above.
 inline AttentionProblem random_problem(Random& random, Index most_tokens = 24) {
   conformance::Draws draws(random());
   conformance::Draft draft = random_draft(draws, {.tokens = most_tokens});
   if (draft.dtype == DType::fp64) draft.dtype = DType::fp32;
   if (draft.scale) draft.scale = draws.one_of({-0.3, 0.0, 0.3});
-  if (draft.softcap > 0) draft.softcap = 1.5;
+  if (draft.softcap > 0) draft.softcap = draws.one_of({0.5, 1.5});
   return conformance::spec_of(draft).problem;
 }
 

@@ -12,14 +12,14 @@ namespace {
 /// What a backward pass moves, summed over its kernels.
 struct Moved {
   // Rows of one query head, read unless it says otherwise.
-  Index q = 0, o = 0, d_o = 0, d_lse = 0;
-  Index lse = 0, m_and_l = 0;
-  Index delta = 0, delta_written = 0;
-  Index dq_written = 0, sum = 0, sum_written = 0, sum_updated = 0;  // dQ, and its sum in fp32
+  Index q, o, d_o, d_lse;
+  Index lse, m_and_l;
+  Index delta, delta_written;
+  Index dq_written, sum, sum_written, sum_updated;  // dQ, and its sum in fp32
   // Rows of all key/value heads together.
-  Index keys = 0, grad_keys_written = 0;
+  Index keys, grad_keys_written;
   // Of one query head: slopes, and tiles of S visited for gradients other than dBias.
-  Index slopes = 0, visits_of_a_tile = 1;
+  Index slopes, visits_of_a_tile;
 };
 
 /// N, R and C of a problem's query heads; 1 or 0 for what it has.
@@ -57,7 +57,7 @@ void fill(const AttentionProblem& p, const Totals& n, const Moved& moved, Report
   t.matrix("dQ", 0, x.H * moved.dq_written * p->d);
   t.matrix("dK", 0, moved.grad_keys_written * p->d);
   t.matrix("dV", 0, moved.grad_keys_written * p->d_v);
-  if (p->has_bias) t.matrix("dbias", 0, p.bias_size());
+  t.matrix("dbias", 0, p.bias_size());
   t.vector("dsinks", 0, x.sinks * x.H);
   t.fp32_vector("delta", x.H * moved.delta, x.H * moved.delta_written);
   t.fp32_vector("m", x.H * moved.m_and_l);
@@ -74,7 +74,8 @@ void fill(const AttentionProblem& p, const Totals& n, const Moved& moved, Report
 /// the LSE, and K and V are read once. The kernel of dBias visits all tiles once more.
 Moved keys_outside(const Sizes& x, const Totals& n) {
   const Index visited = (1 + x.bias) * x.R;
-  Moved moved;
+  Moved moved = {};
+  moved.visits_of_a_tile = 1;
   moved.q = moved.d_o = moved.lse = visited;
   moved.keys = x.H_kv * n.n_k + x.bias * x.H * x.C;
   moved.grad_keys_written = x.H_kv * n.n_k;

@@ -53,7 +53,7 @@ double least_bytes(const Algorithm& algorithm, const AttentionProblem& problem, 
   if (streams.keys) bytes += C * (d + d_v) * e;
   if (streams.queries) bytes += R * (algorithm.backward ? d + d_v : d) * e;
   if (streams.o) bytes += R * d_v * e;
-  if (streams.sums) bytes += std::max(0., R - 2 * N) * (algorithm.backward ? d : d_v) * (4 + 4);
+  if (streams.sums) bytes += std::max(0., R - N) * (algorithm.backward ? d : d_v) * (4 + 4);
   return static_cast<double>(problem->heads_q) * bytes;
 }
 
@@ -110,8 +110,6 @@ Blocks best_blocks(const Algorithm& algorithm, const AttentionProblem& problem, 
   if (!algorithm.takes.blocks)
     throw InputError(std::string(algorithm.name) +
                      " has no blocks to choose: leave out sram_bytes (--sram)");
-  schedule.blocks = {1, 1};
-  check_runs(algorithm, problem, schedule);
   if (algorithm.footprint(problem, {1, 1}) > sram_bytes) refuse(algorithm, problem, sram_bytes);
 
   Blocks best = {1, 1};

@@ -95,7 +95,7 @@ Index held_visit_footprint(const AttentionProblem& problem, const Blocks& tile) 
 }
 
 Index fused_visit_footprint(const AttentionProblem& problem, const Blocks& tile) {
-  const Index bias = tile.rows == 0 ? 0 : bias_bytes(problem, tile, input_bytes(problem));
+  const Index bias = bias_bytes(problem, tile, input_bytes(problem));
   return key_kernel_footprint(problem, tile) - bias +
          std::max(bias, dq_footprint(problem, tile.rows));
 }

@@ -12,16 +12,15 @@ namespace {
 /// Standard attention visits no tiles: for totals that blocks have no part in.
 constexpr Blocks whole = {Index{1} << 40, Index{1} << 40};
 
-/// One strip of rows at a time beside a whole operand.
+/// One strip of rows at a time beside a whole operand. The softmax has no operand: it holds less.
 Index standard_forward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   const Index e = bytes_of(p.dtype()), rows = std::min(standard_rows, n_q);
   Index bias = 0;
   if (p->has_bias && rows > 0)
     bias = e * (p->bias_shape[2] == 1 ? 1 : rows) * (p->bias_shape[3] == 1 ? 1 : n_k);
   const Index scores = e * (n_k + rows) * p->d + 4 * rows * n_k + bias;
-  const Index softmax = e * rows * n_k + 4 * rows;
   const Index values = e * (n_k * p->d_v + rows * n_k) + 4 * rows * p->d_v;
-  return std::max({scores, softmax, values});
+  return std::max(scores, values);
 }
 
 void count_standard(const AttentionProblem& p, bool writes_lse, Report& report) {
@@ -71,7 +70,7 @@ Index standard_backward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
   const Index dQ = e * n_k * p->d + strip + std::max(slope, 4 * rows * p->d);
   const Index dK = 4 * n_k * p->d + strip + std::max(slope, e * rows * p->d);
   Index dbias = 0;
-  if (p->has_bias && rows > 0 && n_k > 0)
+  if (p->has_bias)
     dbias = 4 * (p->bias_shape[2] == 1 ? 1 : rows) * (p->bias_shape[3] == 1 ? 1 : n_k) + strip;
   return std::max({dV, dP, dS, dQ, dK, dbias});
 }
@@ -81,7 +80,7 @@ Index standard_backward_peak(const AttentionProblem& p, Index n_q, Index n_k) {
 void count_standard_backward(const AttentionProblem& p, const Schedule&, Report& report) {
   const Totals n = totals_of(p, whole);
   const Index H = p->heads_q, H_kv = p->heads_kv, sinks = p->has_sinks ? 1 : 0;
-  report.peak_sram_bytes = bias_tile_bytes(p, {standard_rows, std::max<Index>(p->n_k, 1)});
+  report.peak_sram_bytes = bias_tile_bytes(p, {standard_rows, p->n_k});
   for_members(p, [&](const Member& m, Index) {
     report.peak_sram_bytes =
         std::max(report.peak_sram_bytes, standard_backward_peak(p, m.n_q, m.n_k));
@@ -97,7 +96,7 @@ void count_standard_backward(const AttentionProblem& p, const Schedule&, Report&
   t.matrix("dQ", 0, H * n.n_q * p->d);
   t.matrix("dK", 0, H_kv * n.n_k * p->d);
   t.matrix("dV", 0, H_kv * n.n_k * p->d_v);
-  if (p->has_bias) t.matrix("dbias", 0, p.bias_size());
+  t.matrix("dbias", 0, p.bias_size());
   t.vector("dsinks", 0, sinks * H);
   t.matrix("P", 2 * H * n.pairs);
   if (p->softcap > 0) t.matrix("H", 2 * H * n.pairs);

@@ -25,7 +25,6 @@ Reach reach_of_rows(const AttentionProblem& problem, const Member& member) {
 /// (a, m): what is left of a/m and b/m without their whole parts is a sum over the quotient's
 /// values y, of the k that reach them, whose slope is m/a.
 Index sum_of_quotients(Index n, Index a, Index b, Index m) {
-  if (n == 0) return 0;
   const Index whole = n * (n - 1) / 2 * (a / m) + n * (b / m);
   a %= m;
   b %= m;
@@ -34,20 +33,19 @@ Index sum_of_quotients(Index n, Index a, Index b, Index m) {
   return whole + largest * n - sum_of_quotients(largest, m, m - b + a - 1, a);
 }
 
-/// A point of the other axis that moves with the tiles: step · i + offset, cut to [low, high].
+/// A point of the other axis that moves with the tiles: step · i + offset, cut to [0, high].
 struct Edge {
-  Index step, offset, low, high;
+  Index step, offset, high;
 
   /// The first i of a range at which the point, uncut, is at x or beyond it.
   Index first_at(Index x, Range range) const {
     return std::clamp(ceil_div(x - offset, step), range.first, range.last);
   }
-  /// Σ ⌊point / m⌋: it stays at low, rises, and stays at high.
+  /// Σ ⌊point / m⌋: it stays at 0, rises, and stays at high.
   Index sum(Range range, Index m) const {
-    const Index rises = first_at(low, range);
+    const Index rises = first_at(0, range);
     const Index stays = first_at(high, {rises, range.last});
-    return (rises - range.first) * (low / m) +
-           sum_of_quotients(stays - rises, step, step * rises + offset, m) +
+    return sum_of_quotients(stays - rises, step, step * rises + offset, m) +
            (range.last - stays) * (high / m);
   }
 };
@@ -55,16 +53,15 @@ struct Edge {
 /// Adds the tiles i of a range, `length` positions from i · along on, and what they visit.
 void add_tiles(Visits& v, Range range, Index along, Index length, const Reach& reach,
                Index across) {
-  if (range.empty()) return;
   const Index n = reach.n, past_last = ceil_div(n, across) * across;
-  const Edge begin = {along, reach.from, 0, n};
-  const Edge end = {along, reach.to + length, 0, n};
-  const Edge rounded_end = {along, end.offset + across - 1, across - 1, n + across - 1};
-  Range seeing = {end.first_at(1, range), begin.first_at(n, range)};
-  if (reach.from > reach.to || n == 0 || seeing.empty()) seeing = {range.first, range.first};
+  const Edge begin = {along, reach.from, n};
+  const Edge end = {along, reach.to + length + across - 1,
+                    n + across - 1};  // of the last tile seen
+  Range seeing = {end.first_at(across, range), begin.first_at(n, range)};
+  if (reach.from > reach.to || n == 0) seeing = {range.first, range.first};
 
-  const Index tiles = rounded_end.sum(seeing, across) - begin.sum(seeing, across);
-  const Index seeing_the_last = seeing.last - end.first_at(past_last - across + 1, seeing);
+  const Index tiles = end.sum(seeing, across) - begin.sum(seeing, across);
+  const Index seeing_the_last = seeing.last - end.first_at(past_last, seeing);
   const Index positions = tiles * across - seeing_the_last * (past_last - n);
   v.rows += length * tiles;
   v.columns += positions;
@@ -74,11 +71,9 @@ void add_tiles(Visits& v, Range range, Index along, Index length, const Reach& r
 
   if (seeing.size() < range.size()) v.row_tiles.insert({length, 0});
   if (seeing.empty()) return;
-  // A tile's longest is its first; only the last of all may be shorter, and the last tiles see it.
-  for (const Index i : {seeing.first, seeing.last - 1}) {
-    const Index first = std::max<Index>(0, i * along + reach.from) / across;
-    v.row_tiles.insert({length, std::min(across, n - first * across)});
-  }
+  // The longest that any visits is the first that the first visits: only the last may be shorter.
+  const Index first = std::max<Index>(0, seeing.first * along + reach.from) / across;
+  v.row_tiles.insert({length, std::min(across, n - first * across)});
 }
 
 /// Tiles of `along` of n positions, all full but the last, that visit tiles of `across`.
