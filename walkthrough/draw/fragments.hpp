@@ -22,7 +22,8 @@ struct Fragment {
   std::vector<Place> places;  ///< row by row
 
   const Place& at(int row, int column) const {
-    return places[static_cast<std::size_t>(row * columns + column)];
+    const int place = row * columns + column;
+    return places[static_cast<std::size_t>(place)];
   }
 };
 
