@@ -1,7 +1,7 @@
 // Cheap judges of one mutant, which stop at the first thing that is wrong:
 //
-//   mutant_judge random          every algorithm of sim/io on random problems: values against the
-//                                oracle's, counts against the closed forms
+//   mutant_judge random N        every algorithm of sim/io on N random problems: values against
+//                                the oracle's, counts against the closed forms
 //   mutant_judge cases N [FILE]  every implementation on one in N of the suite's cases (or of those
 //                                that FILE names)
 //
@@ -21,8 +21,6 @@ using namespace flashbook;
 using testing::Random;
 
 namespace {
-
-constexpr int problems = 150;  // an algorithm
 
 bool same_counts(const io::Report& a, const io::Report& b) {
   return a.tensors == b.tensors && a.visited_tiles == b.visited_tiles &&
@@ -49,9 +47,9 @@ std::string fault_of(Random& random, const io::Algorithm& algorithm) {
   return "";
 }
 
-std::string judge_random() {
+std::string judge_random(std::size_t problems) {
   Random random(1);
-  for (int n = 0; n < problems; ++n)
+  for (std::size_t n = 0; n < problems; ++n)
     for (const io::Algorithm& algorithm : io::algorithms())
       if (const std::string fault = fault_of(random, algorithm); !fault.empty())
         return std::string(algorithm.name) + ": " + fault;
@@ -97,7 +95,7 @@ std::string judge_cases(std::size_t one_in, const std::set<std::string>& wanted)
   return "";
 }
 
-/// The N of "cases N".
+/// The N of "random N" and "cases N".
 std::size_t number_of(const char* text) {
   const long n = std::strtol(text, nullptr, 10);
   if (n < 1) throw InputError(std::string("N is ") + text + ": pass a number from 1 up");
@@ -106,9 +104,9 @@ std::size_t number_of(const char* text) {
 
 std::string judge(int argc, char** argv) {
   const std::string which = argc > 1 ? argv[1] : "";
-  if (which == "random" && argc == 2) return judge_random();
+  if (which == "random" && argc == 3) return judge_random(number_of(argv[2]));
   if (which != "cases" || argc < 3 || argc > 4)
-    throw InputError("usage: mutant_judge random | cases N [FILE]");
+    throw InputError("usage: mutant_judge random N | cases N [FILE]");
   return judge_cases(number_of(argv[2]), argc == 4 ? lines_of(argv[3]) : std::set<std::string>());
 }
 

@@ -5,8 +5,8 @@
   mutants.py run          judges them, and prints the scores; exit status 1 if one survives that justified.txt
                           does not name, or if a line there is stale
   mutants.py write FILES  some sources with their mutants, for the sample of every test run
-  mutants.py sample       judges some of those by random problems: all that are planted must be found, and of the
-                          others as large a part as they were when this was written
+  mutants.py sample       judges a hundred of those, and all that are planted, by the two cheapest judges: all must be
+                          found but for those of justified.txt and slower.txt
 """
 import argparse
 import collections
@@ -17,10 +17,12 @@ import pathlib
 import random
 import subprocess
 import sys
+import tempfile
 import time
+import zlib
 
 sys.dont_write_bytecode = True
-from judges import Judge, first_words, judges  # noqa: E402
+from judges import Judge, Verdicts, first_words, judges  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -47,7 +49,7 @@ def build(arguments):
     if not configured.exists():
         subprocess.run(['cmake', '-S', source, '-B', target, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release',
                         '-DFLASHBOOK_CUDA=OFF', '-DFLASHBOOK_WERROR=OFF', f'-DCMAKE_CXX_FLAGS={FLAGS} {header}',
-                        '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG'], check=True, stdout=subprocess.DEVNULL)
+                        '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -D_GLIBCXX_ASSERTIONS'], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(['cmake', '--build', target, '--target'] + TARGETS, check=True)
     print(f'{len(mutants)} places to be wrong, in {target}')
 
@@ -57,34 +59,42 @@ class Run:
         self.folder, self.build, self.judges = folder, folder / 'build', all_judges
         self.mutants = json.loads((folder / 'source/mutants.json').read_text())
         self.compiled = set()
+        self.verdicts = Verdicts(folder / 'verdicts.jsonl')
 
     def measure(self, judge):
         """Runs the judge without a mutant: it must find nothing. Notes what it reaches and its time."""
         if not (self.build / judge.command[0]).exists():
             print(f'left out: {judge.name}, which was not built')
             return False
-        sites = self.folder / ('sites.' + judge.name.replace(' ', '_'))
-        sites.unlink(missing_ok=True)
-        judge.cpu_seconds = 300
-        status, seconds, text = judge.run(self.build, -1, str(sites))
-        if status != 0:
-            print(f'left out: {judge.name} fails without any mutant: {first_words(text, status)}\n{text[-2000:]}')
+        judge.fingerprint = judge.fingerprint_of(self.build)
+        sites = self.folder / f'sites.{judge.fingerprint}'
+        if not sites.exists() and not self.note_sites(judge, sites):
             return False
-        judge.cpu_seconds = seconds
-        for line in sites.read_text().splitlines():
-            number, reached = map(int, line.split())
+        seconds, *lines = sites.read_text().splitlines()
+        judge.cpu_seconds = float(seconds)
+        for number, reached in (map(int, line.split()) for line in lines):
             self.compiled.add(number)
             if reached:
                 judge.reached.add(number)
         return True
 
-    def judge_all(self, mutants, jobs, minutes, results):
+    def note_sites(self, judge, sites):
+        judge.cpu_seconds = 300
+        with tempfile.NamedTemporaryFile('r', dir=self.folder) as written:
+            status, seconds, text = judge.run(self.build, -1, written.name)
+            if status != 0:
+                print(f'left out: {judge.name} fails without any mutant: {first_words(text, status)}\n{text[-2000:]}')
+                return False
+            sites.write_text(f'{seconds}\n{written.read()}')
+        return True
+
+    def judge_all(self, mutants, jobs, minutes):
         """One judge after the other, each on those that nobody found yet; returns those that the time sufficed for.
         mutant['found']: who found it and what they said, or None."""
         end = time.monotonic() + 60 * minutes
         left = mutants
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool, open(results, 'w') as out, \
-                concurrent.futures.ThreadPoolExecutor(2) as measuring:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool, \
+                concurrent.futures.ThreadPoolExecutor(min(jobs, 2)) as measuring:
             for judge, fit in [(judge, measuring.submit(self.measure, judge)) for judge in self.judges]:
                 if not fit.result():
                     continue
@@ -92,8 +102,6 @@ class Run:
                 asked = [m for m in left if m['number'] in judge.reached]
                 for mutant, verdict in zip(asked, pool.map(lambda m: self.judge_one(judge, m, end), asked)):
                     mutant.update(verdict)
-                    if verdict:
-                        print(json.dumps({'key': mutant['key'], **verdict}, ensure_ascii=False), file=out, flush=True)
                 left = [m for m in left if not m.get('found') and not m.get('unjudged')]
                 print(f'{judge.name}: {judge.cpu_seconds:.1f} s; {len(asked)} asked, {sum(1 for m in asked if m.get("found"))} found, '
                       f'{len(left)} left, {time.monotonic() - began:.0f} s', flush=True)
@@ -103,16 +111,34 @@ class Run:
         return judged
 
     def judge_one(self, judge, mutant, end):
-        if time.monotonic() > end:
-            return {'unjudged': judge.name}
-        status, _, text = judge.run(self.build, mutant['number'])
-        return {'found': [judge.name, first_words(text, status)]} if status != 0 else {}
+        said = self.verdicts.get(judge, mutant)
+        if said is None:
+            if time.monotonic() > end:
+                return {'unjudged': judge.name}
+            status, _, text = judge.run(self.build, mutant['number'])
+            said = first_words(text, status) if status != 0 else ''
+            self.verdicts.add(judge, mutant, said)
+        return {'found': [judge.name, said]} if said else {}
 
 
-def justified():
-    """key → reason, of justified.txt."""
+def line_of(key):
+    """The key of all mutants of its line."""
+    return key.rsplit(' | ', 1)[0] + ' | *'
+
+
+def keys_of(mutants):
+    """Their keys, and those of their lines."""
+    return {key for m in mutants for key in (m['key'], line_of(m['key']))}
+
+
+def is_excused(mutant, reasons):
+    return mutant['found'] is None and (mutant['key'] in reasons or line_of(mutant['key']) in reasons)
+
+
+def justified(list_of='justified.txt'):
+    """key → reason; a key that ends with * stands for all mutants of its line."""
     reasons, reason = {}, ''
-    for line in (HERE / 'justified.txt').read_text().splitlines():
+    for line in (HERE / list_of).read_text().splitlines():
         if line.startswith('# '):
             reason = line[2:]
         elif line.strip():
@@ -128,7 +154,7 @@ def scores(mutants, reasons, by):
             row = rows[name]
             row[0] += 1
             row[1] += mutant['found'] is not None
-            row[2] += mutant['found'] is None and mutant['key'] in reasons
+            row[2] += is_excused(mutant, reasons)
     return sorted(rows.items(), key=lambda each: (each[0] == 'all', each[0]))
 
 
@@ -146,14 +172,16 @@ def print_scores(mutants, reasons):
 
 def verdict(mutants, reasons, known):
     """Prints who is left and what is stale; returns the exit status."""
-    left = [m['key'] for m in mutants if m['found'] is None and m['key'] not in reasons]
-    stale = [m['key'] for m in mutants if m['found'] is not None and m['key'] in reasons]
-    stale += [key for key in reasons if key not in known]
+    left = [m['key'] for m in mutants if m['found'] is None and not is_excused(m, reasons)]
+    found = keys_of(mutants) - keys_of(m for m in mutants if m['found'] is None)
+    stale = [key for key in reasons if key in found or key not in known]
     for key in left:
         print(f'survives: {key}')
     for key in stale:
-        print(f'stale in justified.txt: {key}')
-    return 1 if left or stale else 0
+        print(f'stale: {key}')
+    if not mutants:
+        print('no mutant was judged')
+    return 1 if left or stale or not mutants else 0
 
 
 def chosen_mutants(run, arguments):
@@ -169,29 +197,32 @@ def run_all(arguments):
     wanted = arguments.judges.split(',') if arguments.judges else None
     run = Run(arguments.folder, [j for j in judges(arguments.cases) if not wanted or j.name in wanted])
     began = time.monotonic()
-    judged = run.judge_all(chosen_mutants(run, arguments), arguments.jobs, arguments.minutes, arguments.results)
+    judged = run.judge_all(chosen_mutants(run, arguments), arguments.jobs, arguments.minutes)
     print_scores(judged, justified())
     print(f'{len(judged)} mutants judged in {time.monotonic() - began:.0f} s')
-    return verdict(judged, justified(), {m['key'] for m in run.mutants})
+    return verdict(judged, justified(), keys_of(run.mutants))
 
 
-SAMPLE, MUST_BE_FOUND = 100, .85
+SAMPLE = 100
+
+
+def drawn(mutants):
+    """The same of the same lines, whatever becomes of the others: whoever edits a line draws for that line alone."""
+    return sorted(mutants, key=lambda m: zlib.crc32(m['key'].encode()))[:SAMPLE]
 
 
 def run_sample(arguments):
     program = str(arguments.program)
-    run = Run(arguments.folder, [Judge('random problems', [program, 'random']),
+    run = Run(arguments.folder, [Judge('random problems', [program, 'random', '150']),
                                  Judge('a few cases of the suite', [program, 'cases', '100'])])
-    mutants = chosen_mutants(run, arguments)
-    planted = [m for m in mutants if m['kind'] == 'planted']
-    others = [m for m in mutants if m['kind'] != 'planted']
-    judged = run.judge_all(planted + others[:SAMPLE], arguments.jobs, arguments.minutes, arguments.results)
-    missed = [m['key'] for m in judged if m['found'] is None]
-    missed_planted = [key for key in missed if key in {m['key'] for m in planted}]
-    print('\n'.join(f'not found: {key}' for key in missed))
-    found = 1 - (len(missed) - len(missed_planted)) / max(1, len(judged) - len(planted))
-    print(f'planted: {len(planted) - len(missed_planted)} of {len(planted)} found; others: {found:.0%}')
-    return 1 if missed_planted or not planted or found < MUST_BE_FOUND else 0
+    planted = [m for m in run.mutants if m['kind'] == 'planted']
+    sample = drawn([m for m in run.mutants if m['kind'] != 'planted'])
+    judged = run.judge_all(planted + sample, arguments.jobs, arguments.minutes)
+    print(f'{sum(1 for m in judged if m["found"])} of {len(judged)} found, {len(planted)} of them planted')
+    files = {m['file'] for m in run.mutants}
+    reasons = {key: reason for key, reason in [*justified().items(), *justified('slower.txt').items()]
+               if key.split(' | ')[0] in files}
+    return verdict(judged, reasons, keys_of(run.mutants))
 
 
 def main():
@@ -208,10 +239,8 @@ def main():
     parser.add_argument('--minutes', type=float, default=120, help='who is not judged by then is left out')
     parser.add_argument('--judges', default='', help='names of the only judges, separated by commas')
     parser.add_argument('--cases', help='a file of names of cases to run before the others')
-    parser.add_argument('--results', type=pathlib.Path, help='who found each, one JSON a line')
     arguments = parser.parse_args()
     arguments.folder = arguments.folder.resolve()
-    arguments.results = arguments.results or arguments.folder / 'results.jsonl'
     if arguments.verb == 'write':
         return write(arguments.folder, arguments.files)
     return {'build': build, 'run': run_all, 'sample': run_sample}[arguments.verb](arguments)

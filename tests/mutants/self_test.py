@@ -18,7 +18,8 @@ EXPECTED = {
     # What a compiler must know, declarations, and what is only said.
     'template <int n = 3> constexpr int five = 5; enum E { a = 1, b };': [],
     'int f() { case 3: const auto& x = y; static_assert(n > 2); int v[4]; }': [],
-    'void f(A& a) { out << 1 + 2; sram.show("O", O * 2); }': [],
+    'void f(A& a) { out << 1 + 2; sram.show("O", O * 2); sram.end_step(); }': [],
+    'int f() { return std::max({a, b}); }': [],
     'struct S { virtual int f() const = 0; std::vector<int> v; S(int, int); };': [],
     'void f() {\n#pragma omp atomic\n  x += 1;\n}': [],
 }

@@ -166,8 +166,8 @@ class Sites(Source):
                                       or before.text == ')'):
             return
         callee = self.at(before.partner - 1) if before.role == 'template' else before.text
-        if callee in ('min', 'max', 'catch'):
-            return
+        if callee in ('min', 'max', 'swap', 'catch') or self.at(i - 1) == '(' and self.at(i - 2) in ('min', 'max'):
+            return  # the largest of some does not depend on their order
         spans, first = [], i + 1
         j = i + 1
         while j <= token.partner:

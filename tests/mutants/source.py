@@ -50,9 +50,9 @@ class Source:
         return fixed
 
     def shows(self, i):
-        """Whether a statement that begins here only says or shows something: out << …;  sram.show(…);"""
+        """Whether a statement that begins here only says or shows something: out << …;  sram.show(…);  sram.end_step();"""
         words = [self.at(i + k) for k in range(3)]
-        return words[:2] == ['out', '<<'] or words[1] == '.' and words[2] in ('show', 'show_scores')
+        return words[:2] == ['out', '<<'] or words[1] == '.' and words[2] in ('show', 'show_scores', 'end_step')
 
     def tokens_after_pragmas(self):
         for match in re.finditer(r'^[ \t]*#pragma (.*)$', self.text, re.M):
