@@ -1,15 +1,24 @@
 #include "cuda/api/arguments.hpp"
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
+#include "cpu_reference/element_types.hpp"
 #include "cpu_reference/error.hpp"
+#include "cuda/api/machine.hpp"
 
 namespace flashbook {
 namespace {
 
+constexpr std::int64_t most_members = std::int64_t{1} << 24;  // whose offsets are copied
+
 std::vector<std::int64_t> offsets(const flashbook_problem& p, const std::int64_t* given,
                                   std::int64_t tokens) {
   if (!p.packed || p.members < 0) return {};
+  if (p.members > most_members)
+    throw InputError("members is " + std::to_string(p.members) + ": pass at most " +
+                     std::to_string(most_members));
   const auto members = static_cast<std::size_t>(p.members);
   if (given) return {given, given + members + 1};
   std::vector<std::int64_t> last_has_all(members + 1, 0);
@@ -21,6 +30,18 @@ void require(bool there, const char* name) {
   if (!there)
     throw InputError(std::string(name) +
                      " is null, and the problem has one: pass its first element");
+}
+
+/// On a GPU such an address would cost the whole context.
+void check_aligned(std::initializer_list<NamedPointer> tensors, std::int64_t bytes) {
+  for (const NamedPointer& each : tensors)
+    if (reinterpret_cast<std::uintptr_t>(each.data) % static_cast<std::uintptr_t>(bytes) != 0)
+      throw InputError(std::string(each.name) + " is no multiple of the " + std::to_string(bytes) +
+                       " bytes of its elements: pass the address of an element");
+}
+
+std::int64_t lse_bytes(const flashbook_problem& p) {
+  return p.dtype == FLASHBOOK_FP64 ? sizeof(double) : sizeof(float);
 }
 
 void check_size(std::size_t size, std::size_t expected, const char* name) {
@@ -43,6 +64,17 @@ void check_inputs(const flashbook_problem& p, const Tensors& t) {
   require(t.sinks || !p.has_sinks, "sinks");
   require(t.cu_seqlens_q || !p.packed, "cu_seqlens_q");
   require(t.cu_seqlens_k || !p.packed, "cu_seqlens_k");
+  check_aligned({{"q", t.q},
+                 {"k", t.k},
+                 {"v", t.v},
+                 {"bias", t.bias},
+                 {"alibi", t.alibi},
+                 {"sinks", t.sinks},
+                 {"o", t.o}},
+                bytes_of(static_cast<DType>(p.dtype)));
+  check_aligned({{"lse", t.lse}}, lse_bytes(p));
+  check_aligned({{"cu_seqlens_q", t.cu_seqlens_q}, {"cu_seqlens_k", t.cu_seqlens_k}},
+                sizeof(std::int64_t));
 }
 
 }  // namespace
@@ -78,6 +110,14 @@ void check_tensors(const flashbook_problem& p, const flashbook_backward_tensors*
   require(t->grad_v || !has_keys, "grad_v");
   require(t->grad_bias || !p.has_bias || !has_queries || !has_keys, "grad_bias");
   require(t->grad_sinks || !p.has_sinks, "grad_sinks");
+  check_aligned({{"grad_o", t->grad_o},
+                 {"grad_q", t->grad_q},
+                 {"grad_k", t->grad_k},
+                 {"grad_v", t->grad_v},
+                 {"grad_bias", t->grad_bias},
+                 {"grad_sinks", t->grad_sinks}},
+                bytes_of(static_cast<DType>(p.dtype)));
+  check_aligned({{"grad_lse", t->grad_lse}}, lse_bytes(p));
 }
 
 }  // namespace flashbook

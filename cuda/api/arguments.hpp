@@ -15,8 +15,9 @@ AttentionProblem checked_problem(const flashbook_problem* problem,
                                  const std::int64_t* cu_seqlens_q = nullptr,
                                  const std::int64_t* cu_seqlens_k = nullptr);
 
-/// Throw InputError that names the first tensor that is null though the problem has it, or a struct
-/// that another version of the header declares. A tensor without elements may be null.
+/// Throw InputError that names the first tensor that is null though the problem has it, or at no
+/// multiple of its elements' size, or a struct that another version of the header declares. A
+/// tensor without elements may be null.
 void check_tensors(const flashbook_problem& problem, const flashbook_forward_tensors* tensors);
 void check_tensors(const flashbook_problem& problem, const flashbook_backward_tensors* tensors);
 

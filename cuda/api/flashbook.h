@@ -79,7 +79,7 @@ typedef struct flashbook_implementation flashbook_implementation;
 struct flashbook_implementation {
   uint32_t size;     /* sizeof(flashbook_implementation) of who fills it in */
   uint32_t version;  /* FLASHBOOK_INTERFACE_VERSION of who fills it in */
-  const char* name;  /* "cuda.one_pass@gpu" */
+  const char* name;  /* "cuda.one_pass@gpu": up to 64 bytes, no spaces */
   const void* state; /* the implementation's own */
   int32_t memory;    /* enum flashbook_memory */
   flashbook_properties properties;

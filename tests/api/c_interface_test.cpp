@@ -193,6 +193,15 @@ TEST_CASE("a wrong call has a status, and a sentence that names the argument") {
       contains(complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.size = 40; }), "tensors.size is 40"));
   CHECK(contains(complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.v = nullptr; }), "v is null"));
   CHECK(contains(complaint(FLASHBOOK_INVALID, [](P& p, T&) { p.d = 0; }), "d is 0"));
+  CHECK(contains(
+      complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.k = static_cast<const char*>(t.k) + 2; }),
+      "k is no multiple of the 4 bytes"));
+  CHECK(contains(
+      complaint(FLASHBOOK_INVALID, [](P&, T& t) { t.lse = static_cast<char*>(t.lse) + 2; }),
+      "lse is no multiple of the 4 bytes"));
+  CHECK(contains(complaint(FLASHBOOK_INVALID,
+                           [](P& p, T&) { p.packed = 1, p.members = std::int64_t{1} << 59; }),
+                 "members is 576460752303423488: pass at most"));
   CHECK(
       contains(complaint(FLASHBOOK_REFUSED, [](P& p, T&) { p.softcap = 30; }), "softcap is 30: "));
   CHECK(contains(complaint(FLASHBOOK_REFUSED, [](P& p, T&) { p.dtype = FLASHBOOK_FP64; }),
