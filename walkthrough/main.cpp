@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "cpu_reference/error.hpp"
 #include "walkthrough/command_name.hpp"
@@ -34,14 +36,29 @@ class Help : public CLI::Formatter {
   }
 };
 
-/// The verb the user was trying, for the hint after a usage error.
-std::string help_of(const CLI::App& app) {
-  std::string command = flashbook::command_name();
-  for (const CLI::App* verb = &app; !verb->get_subcommands().empty();) {
-    verb = verb->get_subcommands().front();
-    command += " " + verb->get_name();
-  }
-  return "see '" + command + " --help'";
+/// The verb the user was trying.
+const CLI::App& tried(const CLI::App& app) {
+  const CLI::App* verb = &app;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  return *verb;
+}
+
+/// "./book sim"
+std::string command_of(const CLI::App& app, const CLI::App& verb) {
+  if (&verb == &app) return flashbook::command_name();
+  return command_of(app, *verb.get_parent()) + " " + verb.get_name();
+}
+
+/// What a usage error says. CLI11 does not name the word that should have been a verb.
+std::string told(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& verb = tried(app);
+  const std::string command = command_of(app, verb);
+  const std::vector<std::string> words = verb.remaining();
+  const bool has_verbs = !verb.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::string what = has_verbs && !words.empty() && words.front().rfind('-', 0) != 0
+                               ? "'" + command + "' has no verb '" + words.front() + "'"
+                               : flashbook::usage_error(error);
+  return what + "; see '" + command + " --help'";
 }
 
 /// An unset shell variable must not pass for a flag that was left out.
@@ -98,7 +115,7 @@ int run(int argc, char** argv) {
     return checked(status.get_exit_code());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return checked(app.exit(error));  // --help
-    return complain(flashbook::usage_error(error) + "; " + help_of(app));
+    return complain(told(app, error));
   }
 }
 

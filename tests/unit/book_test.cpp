@@ -9,6 +9,7 @@
 #include "walkthrough/book/glossary.hpp"
 #include "walkthrough/book/inline_text.hpp"
 #include "walkthrough/book/screens.hpp"
+#include "walkthrough/chapters/judge.hpp"
 
 namespace flashbook::book {
 namespace {
@@ -202,6 +203,22 @@ TEST_CASE("book: the glossary by term") {
   CHECK(glossary_entries(glossary, "l2-cache") == "## L2 cache\n\nA.\n\n");
   CHECK(glossary_entries(glossary, "Cache") == "## L2 cache\n\nA.\n\n## L2 cache line\n\nC.\n");
   CHECK(glossary_entries(glossary, "tile").empty());
+}
+
+TEST_CASE("book: a judge says the same thing once, five things at most, and counts the rest") {
+  const auto told = [](const std::vector<std::string>& complaints) {
+    std::ostringstream out;
+    std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
+    Judge judge;
+    for (const std::string& complaint : complaints) judge.require(false, complaint);
+    judge.verdict();
+    std::cout.rdbuf(before);
+    return out.str();
+  };
+  CHECK(told({"a"}) == "  a\n  0 of 1 checks pass\n");
+  CHECK(told({"a", "a", "b", "a"}) == "  a\n  b\n  a\n  … and 1 more\n  0 of 4 checks pass\n");
+  CHECK(told({"1", "2", "3", "4", "5", "6", "7"}) ==
+        "  1\n  2\n  3\n  4\n  5\n  … and 2 more\n  0 of 7 checks pass\n");
 }
 
 }  // namespace flashbook::book

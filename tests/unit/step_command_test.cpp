@@ -157,7 +157,7 @@ TEST_CASE("step --svg: a picture of one step, beside its text") {
 TEST_CASE("step: bad input is refused in one sentence") {
   const Scratch t;
   check_refused(t, "step", {"subcommand is required", "--help"});
-  check_refused(t, "step sideways", {"subcommand is required", "--help"});
+  check_refused(t, "step sideways", {"step' has no verb 'sideways'; see", "--help"});
   check_refused(t, "step forward --algorithm fa3", {"--algorithm", "fa3", "fa2_forward"});
   check_refused(t, "step forward --algorithm fa2_backward", {"fa2_backward", "step backward"});
   check_refused(t, "step backward --algorithm fa2_forward", {"fa2_forward", "step forward"});

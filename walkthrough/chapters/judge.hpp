@@ -29,23 +29,28 @@ class Judge {
     require(same || std::abs(got - expected) <= tolerance * size, text.str());
   }
 
-  /// `complaint` is printed if it does not hold.
+  /// `complaint` is printed if it does not hold; of one that repeats itself, the first.
   void require(bool holds, const std::string& complaint) {
     ++checks_;
     if (holds) return;
-    if (++failed_ <= most_shown) std::cout << "  " << complaint << "\n";
+    ++failed_;
+    if (shown_ == most_shown || complaint == latest_) return;
+    ++shown_;
+    latest_ = complaint;
+    std::cout << "  " << complaint << "\n";
   }
 
   /// main's return value.
   int verdict() const {
-    if (failed_ > most_shown) std::cout << "  … and " << failed_ - most_shown << " more\n";
+    if (failed_ > shown_) std::cout << "  … and " << failed_ - shown_ << " more\n";
     std::cout << "  " << checks_ - failed_ << " of " << checks_ << " checks pass\n";
     return failed_ == 0 && checks_ > 0 ? 0 : 1;
   }
 
  private:
   static constexpr int most_shown = 5;
-  int checks_ = 0, failed_ = 0;
+  int checks_ = 0, failed_ = 0, shown_ = 0;
+  std::string latest_;  ///< shown
 };
 
 }  // namespace flashbook::book

@@ -28,7 +28,7 @@ struct Question {
 
 Index sram_of(const Question& q) {
   if (q.sram_bytes.has_value() == q.elements.has_value())
-    throw InputError("--sram and --m both say how large the SRAM is: pass one of them");
+    throw InputError("pass one of --sram and --m: how large the SRAM is, in bytes or in elements");
   const std::string flag = q.sram_bytes ? "--sram" : "--m";
   const Index given = q.sram_bytes.value_or(q.elements.value_or(0));
   check_sram(flag, given);
