@@ -72,6 +72,7 @@ int write_dump(int argc, char** argv) {
     if (argc != 2) throw std::runtime_error("one argument is needed: the dump's file");
     Dump dump = dump_in_children(
         [](Reporter& reporter) {
+          check(cudaFree(nullptr));  // there is a GPU: else no probe begins
           DeviceMemory memory;
           Run<DeviceMemory>(memory, nullptr, &reporter).all();
         },
