@@ -72,6 +72,14 @@ std::span<const KernelPair> gpu_pairs() {
       {"lazy_rescale", &lazy_rescale_forward, &three_kernel_backward},
       {"ping_pong", &ping_pong_forward, &three_kernel_backward},
       {"fa2", &fa2_forward, &three_kernel_backward},
+#ifdef FLASHBOOK_HAS_SM_90A
+      {"tma_wgmma", &tma_wgmma_forward, &three_kernel_backward},
+      {"warp_specialised", &warp_specialised_forward, &three_kernel_backward},
+      {"gemm_softmax_overlap", &gemm_softmax_overlap_forward, &three_kernel_backward},
+      {"warpgroup_ping_pong", &warpgroup_ping_pong_forward, &three_kernel_backward},
+      {"wgmma_q_in_registers", &wgmma_q_in_registers_forward, &three_kernel_backward},
+      {"no_running_maximum", &no_running_maximum_forward, &three_kernel_backward},
+#endif
   };
   return pairs;
 }

@@ -8,8 +8,10 @@ namespace {
 std::vector<std::unique_ptr<Implementation>> on(Machine machine,
                                                 const KernelAttention::MakeDevice& make_device) {
   std::vector<std::unique_ptr<Implementation>> all;
+  const bool is_hopper = machine == Machine::cpu || find_gpu().capability == 90;
   for (const KernelPair& pair : machine == Machine::cpu ? emulated_pairs() : gpu_pairs())
-    all.push_back(std::make_unique<KernelAttention>(pair, machine, make_device));
+    if (is_hopper || !pair.forward->properties.hopper_only)
+      all.push_back(std::make_unique<KernelAttention>(pair, machine, make_device));
   return all;
 }
 

@@ -77,6 +77,17 @@ inline std::size_t most_shared_bytes(void* = nullptr) {
   return SIZE_MAX;
 }
 
+/// The current device's compute capability, 90 for sm_90; 0 without a device.
+inline int compute_capability() {
+  int device = 0, major = 0, minor = 0;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess)
+    return major * 10 + minor;
+  cudaGetLastError();
+  return 0;
+}
+
 /// Waits until everything on the stream is done.
 inline LaunchStatus synchronize(void* stream) {
   const cudaError_t error = cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
@@ -123,6 +134,10 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
 
 inline std::size_t most_shared_bytes(void* stream = nullptr) {
   return stream ? static_cast<simt::Stream*>(stream)->options.shared_bytes : simt::max_shared_bytes;
+}
+
+inline int compute_capability() {
+  return 90;
 }
 
 inline LaunchStatus synchronize(void*) {

@@ -59,6 +59,8 @@ struct KernelProperties {
   /// NaN may reach rows that do not see it, but share a tile of S of this many rows and keys with
   /// rows that do; 0: it does not. docs/contract.md, section 7.
   int nan_rows = 0, nan_keys = 0;
+  /// Compiled for sm_90a alone: builds and devices without it do not have the kernel.
+  bool hopper_only = false;
 };
 
 /// A kernel and its launcher. `Tensors` is ForwardTensors or BackwardTensors.

@@ -52,6 +52,30 @@ std::string number(double x) {
   return text.data();
 }
 
+/// Code for sm_90a runs on devices of compute capability 9.0 alone: PTX ISA, ".target".
+std::string device_refusal(int capability) {
+  if (capability == 0 || capability == 90) return {};
+  return "the device is sm_" + std::to_string(capability) +
+         ": this kernel needs sm_90a; run it on the emulator (--on cpu) or on a Hopper GPU, or use "
+         "another implementation (see list)";
+}
+
+/// A stride as TMA's descriptor holds it: CUDA driver API, cuTensorMapEncodeTiled.
+bool tma_takes(std::int64_t size, std::int64_t stride) {
+  constexpr std::int64_t chunk = 8, most = std::int64_t{1} << 39;  // 16 bytes, 2^40 bytes
+  return size <= 1 || (stride > 0 && stride < most && stride % chunk == 0);
+}
+
+std::string tma_refusal(const char* name, const flashbook_strides& s, std::int64_t batch,
+                        std::int64_t tokens, std::int64_t heads) {
+  if (tma_takes(batch, s.batch) && tma_takes(tokens, s.token) && tma_takes(heads, s.head))
+    return {};
+  return std::string("strides of ") + name + " are " + std::to_string(s.batch) + ", " +
+         std::to_string(s.token) + ", " + std::to_string(s.head) +
+         " (batch, token, head): this kernel's copies take positive multiples of 8 elements; pass "
+         "such strides or use another implementation (see list)";
+}
+
 std::string dtype_refusal(int dtype, bool only_16_bit) {
   if (dtype == FLASHBOOK_FP64) return "dtype is fp64: this kernel takes fp32, fp16 and bf16";
   if (dtype == FLASHBOOK_FP32 && only_16_bit)
@@ -89,6 +113,15 @@ std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
                   "leave it out"),
         not_taken(p.has_sinks, "sinks are " + std::to_string(p.heads_q) + " logits",
                   "leave them out")})
+    if (!refusal.empty()) return refusal;
+  return {};
+}
+
+std::string hopper_rung_refusal(const flashbook_problem& p, int capability) {
+  for (const std::string& refusal : {device_refusal(capability), rung_refusal(p, true),
+                                     tma_refusal("q", p.q, p.batch, p.n_q, p.heads_q),
+                                     tma_refusal("k", p.k, p.batch, p.n_k, p.heads_kv),
+                                     tma_refusal("v", p.v, p.batch, p.n_k, p.heads_kv)})
     if (!refusal.empty()) return refusal;
   return {};
 }

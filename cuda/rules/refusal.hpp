@@ -18,6 +18,11 @@ std::string size_refusal(const flashbook_problem& problem, bool only_16_bit = fa
 /// alignments, grouped heads, any scale and strides, and the gradient of the LSE.
 std::string rung_refusal(const flashbook_problem& problem, bool only_16_bit = false);
 
+/// The same for a rung that is compiled for sm_90a alone and loads Q, K and V by TMA. It takes 16
+/// bits, and strides of Q, K and V that are positive multiples of 16 bytes below 2^40, but for
+/// dimensions of size 1. `capability` is the device's compute capability, 0 if there is none.
+std::string hopper_rung_refusal(const flashbook_problem& problem, int capability);
+
 /// Why a device whose blocks have `available` bytes of shared memory does not run a kernel that
 /// needs so many of them for its problem's d and d_v, whichever is larger; empty if it does.
 std::string shared_memory_refusal(const flashbook_problem& problem, std::size_t needed,

@@ -32,22 +32,38 @@ struct RowBlocks {
     return any(above);
   }
 
-  /// m = max(m_old, m~), O = e^(m_old - m) O, l = e^(m_old - m) l.
-  template <int D_8>
-  FLASHBOOK_DEVICE void raise(const float (&m_tile)[R][2], float (&O)[R][D_8][4],
-                              const Exponents& e) {
+  /// m = max(m_old, m~), l = e^(m_old - m) l; O must be multiplied by `factor`, e^(m_old - m).
+  FLASHBOOK_DEVICE void follow(const float (&m_tile)[R][2], float (&factor)[R][2],
+                               const Exponents& e) {
     bool takes = true;
 #pragma unroll
     for (int r = 0; r < R; ++r)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const float m = fmaxf(row[r][h].m, m_tile[r][h]);
-        const float rescale = exp2_approx(e.c * (row[r][h].m - base_of(m)));
-        row[r][h] = {m, rescale * row[r][h].l};
-        multiply_row(O[r], h, rescale);
+        factor[r][h] = exp2_approx(e.c * (row[r][h].m - base_of(m)));
+        row[r][h] = {m, factor[r][h] * row[r][h].l};
         takes = takes && takes_product(e, m);
       }
     by_product = all(takes);
+  }
+
+  /// O = factor O.
+  template <int D_8>
+  FLASHBOOK_DEVICE static void rescale(float (&O)[R][D_8][4], const float (&factor)[R][2]) {
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) multiply_row(O[r], h, factor[r][h]);
+  }
+
+  /// Both.
+  template <int D_8>
+  FLASHBOOK_DEVICE void raise(const float (&m_tile)[R][2], float (&O)[R][D_8][4],
+                              const Exponents& e) {
+    float factor[R][2];
+    follow(m_tile, factor, e);
+    rescale(O, factor);
   }
   // [/raise]
 

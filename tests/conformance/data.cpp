@@ -123,6 +123,14 @@ void plant_in(Storage& tensor, double value) {
   tensor.set((2 * n[1] / 3 * n[2]) * n[3] + (n[3] > 1 ? 1 : 0), value);
 }
 
+/// Puts `value` into channel 0 of the second half of each batch entry's tokens.
+void plant_in_second_half(Storage& tensor, double value) {
+  const Shape& n = tensor.layout().sizes;
+  for (Index b = 0; b < n[0]; ++b)
+    for (Index row = n[1] / 2 * n[2]; row < n[1] * n[2]; ++row)
+      tensor.set((b * n[1] * n[2] + row) * n[3], value);
+}
+
 }  // namespace
 
 Data::Data(const ProblemSpec& spec, std::uint64_t seed)
@@ -185,6 +193,8 @@ void Data::plant(Planted planted) {
     case Planted::inf_k_nan_v:
       plant_in(k_, infinity);
       return plant_in(v_, nan);
+    case Planted::minus_inf_k:
+      return plant_in_second_half(k_, -infinity);
   }
 }
 

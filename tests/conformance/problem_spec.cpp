@@ -15,13 +15,15 @@ namespace {
 
 // The texts of each enumeration, in the order of its enumerators.
 constexpr std::string_view value_names[] = {
-    "normal",         "five-normal",    "small-normal",     "outlier",     "flat",  "constant-v",
-    "flat-constant",  "repeated",       "q-is-k",           "q-is-k-is-v", "sharp", "logits-1e4",
-    "logits-std-1e2", "logits-std-1e3", "logits-minus-100", "logits-1e10"};
+    "normal",         "five-normal",    "small-normal",     "outlier",     "flat",   "constant-v",
+    "flat-constant",  "repeated",       "q-is-k",           "q-is-k-is-v", "sharp",  "logits-1e4",
+    "logits-std-1e2", "logits-std-1e3", "logits-minus-100", "logits-1e10", "rising", "falling",
+    "huge-key",       "huge-half",      "rising-large-v"};
 constexpr std::string_view cotangent_names[] = {"normal", "ones", "zero"};
 constexpr std::string_view bias_names[] = {"normal", "minus-1e4", "hidden", "padded", "lowest"};
-constexpr std::string_view plant_names[] = {"none",     "nan-q", "nan-k", "nan-v",      "nan-do",
-                                            "nan-bias", "inf-k", "inf-v", "inf-k-nan-v"};
+constexpr std::string_view plant_names[] = {"none",        "nan-q",      "nan-k", "nan-v",
+                                            "nan-do",      "nan-bias",   "inf-k", "inf-v",
+                                            "inf-k-nan-v", "minus-inf-k"};
 constexpr std::string_view dtype_names[] = {"fp16", "bf16", "fp32", "fp64"};
 constexpr std::string_view alignment_names[] = {"bottom-right", "top-left"};
 constexpr std::string_view layout_names[] = {"bnhd", "bhnd"};

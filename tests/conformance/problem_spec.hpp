@@ -27,6 +27,11 @@ enum class Values {
   logits_std_1e3,
   logits_minus_100,  ///< every logit about −100
   logits_1e10,       ///< every logit about 1e10
+  rising,            ///< logits rise by 100 from the first key to the last
+  falling,           ///< the other way round
+  huge_key,          ///< the logit of one key, a fifth down the tokens, is 200 above the others
+  huge_half,         ///< those of the first half of the keys are 60 above the others
+  rising_large_v,    ///< rising, and V is 2^30·N(0,1), in fp16 2^9·N(0,1)
 };
 
 /// What the cotangents hold.
@@ -41,7 +46,8 @@ enum class BiasValues {
   lowest,  ///< 0, but for the first third of the keys, which have the type's lowest finite number
 };
 
-/// One element that is not a number, in the first head, two thirds down the tokens.
+/// One element that is not a number, in the first head, two thirds down the tokens; but for the
+/// last.
 enum class Planted {
   none,
   nan_q,
@@ -52,6 +58,7 @@ enum class Planted {
   inf_k,
   inf_v,
   inf_k_nan_v,  ///< one in each, of one key: arithmetic hides it from some rows
+  minus_inf_k,  ///< channel 0 of the second half of all keys: hidden where Q's is positive
 };
 
 struct Recipe {

@@ -60,6 +60,12 @@ double RecipeNumbers::q(const Place& at) const {
       return amplitude(-100) + x / 8;
     case Values::logits_1e10:
       return amplitude(1e10);
+    case Values::rising:
+    case Values::falling:
+    case Values::huge_key:
+    case Values::huge_half:
+    case Values::rising_large_v:
+      return amplitude(step());
     default:
       return x * spread();
   }
@@ -73,6 +79,12 @@ double RecipeNumbers::k(const Place& at) const {
       return -sign() * amplitude(-100) + draw(stream_k, at) / 8;
     case Values::logits_1e10:
       return sign() * amplitude(1e10);
+    case Values::rising:
+    case Values::falling:
+    case Values::huge_key:
+    case Values::huge_half:
+    case Values::rising_large_v:
+      return sign() * amplitude(step()) * share(at.token) + draw(stream_k, at) / 8;
     default:
       return draw(stream_k, at) * spread();
   }
@@ -81,8 +93,17 @@ double RecipeNumbers::k(const Place& at) const {
 double RecipeNumbers::v(Place at) const {
   if (recipe_.values == Values::q_is_k_is_v && at.channel < p_.d) return k(at);
   if (recipe_.values == Values::constant_v || recipe_.values == Values::flat_constant) at.token = 0;
-  return draw(stream_v, at) * (recipe_.values == Values::five_normal ? 5 : 1) *
-         (recipe_.values == Values::small_normal ? 0.125 : 1);
+  const double x = draw(stream_v, at);
+  switch (recipe_.values) {
+    case Values::five_normal:
+      return 5 * x;
+    case Values::small_normal:
+      return x / 8;
+    case Values::rising_large_v:
+      return (p_.dtype == FLASHBOOK_FP16 ? 0x1p9 : 0x1p30) * x;
+    default:
+      return x;
+  }
 }
 
 double RecipeNumbers::grad_o(const Place& at) const {
@@ -133,6 +154,27 @@ Place RecipeNumbers::as_key(Place at) const {
 double RecipeNumbers::amplitude(double logit) const {
   const double a = std::sqrt(std::abs(logit / scale_) / static_cast<double>(p_.d));
   return p_.dtype == FLASHBOOK_FP16 ? std::min(a, 65504.0) : a;
+}
+
+/// By how much the keys' logits differ in recipes that let them.
+double RecipeNumbers::step() const {
+  return recipe_.values == Values::huge_key ? 200 : recipe_.values == Values::huge_half ? 60 : 100;
+}
+
+/// The part of the step that a key's logits have.
+double RecipeNumbers::share(Index key) const {
+  const double down =
+      static_cast<double>(key) / static_cast<double>(std::max<Index>(p_.n_k - 1, 1));
+  switch (recipe_.values) {
+    case Values::huge_key:
+      return key == p_.n_k / 5 ? 1 : 0;
+    case Values::huge_half:
+      return 2 * key < p_.n_k ? 1 : 0;
+    case Values::falling:
+      return 1 - down;
+    default:
+      return down;
+  }
 }
 
 /// Standard deviation of Q's and K's elements.

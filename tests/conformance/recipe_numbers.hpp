@@ -32,6 +32,8 @@ class RecipeNumbers {
   Place as_key(Place at) const;
   double sign() const { return scale_ < 0 ? -1 : 1; }
   double amplitude(double logit) const;
+  double step() const;
+  double share(Index key) const;
   double spread() const;
   double cotangent(std::uint64_t stream, std::uint64_t index) const;
 

@@ -18,6 +18,9 @@ const std::vector<std::string_view> not_in_rungs = {"fp64", "packed", "window", 
 const std::vector<std::string_view> not_in_16_bit_rungs = {"fp32",    "fp64", "packed", "window",
                                                            "softcap", "bias", "alibi",  "sinks"};
 
+const std::vector<std::string_view> not_in_hopper_rungs = {
+    "fp32", "fp64", "packed", "window", "softcap", "bias", "alibi", "sinks", "no-tma"};
+
 /// The support table.
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
@@ -45,6 +48,12 @@ const std::vector<Row>& table() {
       {"cuda.lazy_rescale", not_in_16_bit_rungs, not_in_rungs},
       {"cuda.ping_pong", not_in_16_bit_rungs, not_in_rungs},
       {"cuda.fa2", {"fp32", "fp64"}, not_in_rungs},
+      {"cuda.tma_wgmma", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.warp_specialised", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.gemm_softmax_overlap", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.warpgroup_ping_pong", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.wgmma_q_in_registers", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.no_running_maximum", not_in_hopper_rungs, not_in_rungs},
   };
   return rows;
 }
@@ -59,6 +68,19 @@ bool is_strided(const flashbook_problem& p) {
          differs(p.o, plain.o) || differs(p.grad_o, plain.grad_o) ||
          differs(p.grad_q, plain.grad_q) || differs(p.grad_k, plain.grad_k) ||
          differs(p.grad_v, plain.grad_v);
+}
+
+/// Some row of Q, K or V does not begin at a multiple of 16 bytes behind the one before, in 16
+/// bits.
+bool has_rows_tma_cannot_load(const flashbook_problem& p) {
+  const auto is_bad = [](std::int64_t n, std::int64_t stride) {
+    return n > 1 && (stride < 8 || (stride & 7) != 0);
+  };
+  const auto any_bad = [&](const flashbook_strides& s, std::int64_t tokens, std::int64_t heads) {
+    return is_bad(p.batch, s.batch) || is_bad(tokens, s.token) || is_bad(heads, s.head);
+  };
+  return any_bad(p.q, p.n_q, p.heads_q) || any_bad(p.k, p.n_k, p.heads_kv) ||
+         any_bad(p.v, p.n_k, p.heads_kv);
 }
 
 }  // namespace
@@ -86,6 +108,7 @@ std::vector<std::string_view> options_of(const AttentionProblem& problem) {
   add(p.packed, "packed");
   add(p.scale <= 0, "scale<=0");
   add(is_strided(p), "strided");
+  add(has_rows_tma_cannot_load(p), "no-tma");
   return options;
 }
 

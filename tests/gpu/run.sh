@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
-# PROGRAM is the flashbook program (default: the portable preset's). Stages: suite, interface, large,
-# sanitize, counters, wavefronts, receipts, which holds suite; default: all but suite. Exit status 1 if
-# any fails. docs/validation.md says what each shows.
+# PROGRAM is the flashbook program (default: the portable preset's). Stages: instructions, suite, interface,
+# large, sanitize, counters, wavefronts, receipts, which holds suite; default: all but suite. Exit status 1
+# if any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
 shift || true
 stages=("${@:-suite}")
-(($#)) || stages=(receipts interface large sanitize counters wavefronts)
+(($#)) || stages=(instructions receipts interface large sanitize counters wavefronts)
 failed=0
 jobs=$(mktemp)
 trap 'rm -f "$jobs"' EXIT
@@ -23,6 +23,17 @@ check() { # check COMMAND…: prints it, its end and how long it took
 }
 
 suite() { check "$program" verify --on gpu; }
+
+# What each instruction of Hopper's vocabulary gives here, to DUMPS/hopper.txt (default: this folder): it
+# names the probes that fail, each of which costs no other. Beside the program lie the others.
+instructions() {
+  local of_build folder=${DUMPS:-.}
+  of_build=$(dirname "$program")/../tests
+  [[ -x $of_build/dump_hopper_instructions ]] || of_build=$(dirname "$program")
+  mkdir -p "$folder"
+  check "$of_build/dump_hopper_instructions" "$folder/hopper.txt"
+  check "$of_build/simt_hopper_gpu_test"
+}
 
 # Beside the program lie gpu_test and libplugin_cuda.so, of the same build: the C interface on any
 # stream, in a graph, on the tensors' device; and the CUDA template as a reader's plug-in.
@@ -50,11 +61,11 @@ large() {
   for kernel in forward/standard backward/standard; do
     check "$program" run "$kernel" --on gpu --n 4096 --d 64 --heads 2 --causal
   done
-  for kernel in fa1 one_pass tensor_core tile_shapes ping_pong fa2 three_kernel; do
+  for kernel in fa1 one_pass tensor_core tile_shapes ping_pong fa2 no_running_maximum three_kernel; do
     check "$program" run "$kernel" --on gpu --n 16384 --d 64 --causal
     check "$program" run "$kernel" --on gpu --n 16384 --d 128 --heads 4 --kv-heads 2 --dtype bf16
   done
-  for kernel in tensor_core ping_pong fa2; do
+  for kernel in tensor_core ping_pong fa2 no_running_maximum; do
     check "$program" run "$kernel" --on gpu --n 131072 --d 64 --dtype bf16
   done
 }
@@ -82,7 +93,8 @@ sanitize() {
     "$program" verify --on gpu --case 'sanitize/*'
   for tool in initcheck synccheck racecheck; do
     for kernel in cuda.standard cuda.fa1 cuda.one_pass cuda.tensor_core cuda.double_buffering \
-      cuda.q_in_registers cuda.tile_shapes cuda.ping_pong cuda.fa2; do
+      cuda.q_in_registers cuda.tile_shapes cuda.ping_pong cuda.fa2 cuda.tma_wgmma \
+      cuda.no_running_maximum; do
       for name in $names; do echo "$program $tool $kernel $name"; done
     done
   done >"$jobs"

@@ -31,6 +31,15 @@ KERNELS = {
     **{rung: (os.path.join(CUDA, "forward"), rung, "run_causal({}::launch_all<half, 64>, options)")
        for rung in ("unmasked_tiles", "double_buffering", "swizzle", "q_in_registers", "tile_shapes",
                     "ping_pong")},
+    **{rung: (os.path.join(CUDA, "forward"), rung,
+              "run_judged({}::launch_all<half, 64>, options, \"nq=70 nk=450 d=40 dtype=fp16\")")
+       for rung in ("tma_wgmma", "warp_specialised", "warpgroup_ping_pong", "wgmma_q_in_registers")},
+    "gemm_softmax_overlap": (os.path.join(CUDA, "forward"), "gemm_softmax_overlap",
+                             "run_judged({}::launch_all<half, 64>, options, "
+                             "\"nq=70 nk=450 d=40 dtype=fp16 data=logits-std-1e2\")"),
+    "no_running_maximum": (os.path.join(CUDA, "forward"), "no_running_maximum",
+                           "run_judged({}::launch_all<half, 64>, options, "
+                           "\"nq=70 nk=450 d=40 dtype=fp16 data=huge-key\")"),
     "exp2": (os.path.join(CUDA, "forward"), "exp2",
              "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
     "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
@@ -49,6 +58,7 @@ LOADED = "tile_io.cuh: tile(i, c) = from_float<U>(x);"
 MMA_LOAD_LEFT = "mma.cuh: ldmatrix_x4(a, tile.at"
 MMA_LOAD_K = "mma.cuh: ldmatrix_x4(b, K.at"
 MMA_LOAD_V = "mma.cuh: ldmatrix_x4_trans(b, V.at"
+TMA_LOAD = "tma_io.cuh: tma_load(tile.at(0, column)"
 COPY_CHUNK = "async_tile_io.cuh: cp_async_16(tile.at"
 SYNC_TOP = "sync_threads();  // K_j is everybody's"
 SYNC_MID = "sync_threads();  // V_j is everybody's"
@@ -245,6 +255,37 @@ BUGS = [
      "barrier_sync(turn_of_group_0 + group, threads);  // the last turn",
      "  if (group == 0) barrier_arrive(turn_of_group_1, threads);\n", ""),
     ("V_of_no_tile", "ping_pong", "uninitialised", MMA_LOAD_V, "if (!masked || j + B_c < seen_end)\n", ""),
+    ("K_loaded_while_read", "tma_wgmma", "race", TMA_LOAD, "    wgmma_wait<0>(accumulators(S));", "    //",
+     "    // P = 2^(c (S - m))\n", "    wgmma_wait<0>(accumulators(S));\n"),
+    ("V_loaded_while_read", "tma_wgmma", "race", TMA_LOAD, "    wgmma_wait<0>(accumulators(O));", "    //",
+     "    if (t == 0) mbarrier_wait(smem.full_Q, 0);\n",
+     "    wgmma_wait<0>(accumulators(O));\n    if (t == 0) mbarrier_wait(smem.full_Q, 0);\n",
+     "  mma::store_rows(", "  wgmma_wait<0>(accumulators(O));\n  mma::store_rows("),
+    ("ends_not_masked", "tma_wgmma", "wrong", None, "    here.mask(S, j);\n", ""),
+    ("K_given_back_while_read", "warp_specialised", "race", TMA_LOAD,
+     "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(t);",
+     "    smem.K.release(t);\n    wgmma_wait<0>(accumulators(S));"),
+    ("V_never_given_back", "warp_specialised", "deadlock", "ring.cuh: mbarrier_wait(empty[t % stages]",
+     "    smem.V.release(t);\n", ""),
+    ("V_multiplied_before_it_is_there", "warp_specialised", "unfinished_copy",
+     "wgmma.cuh: wgmma_trans<T>(accumulators(O)", "    smem.V.wait(t);\n", ""),
+    ("O_rescaled_while_added_to", "gemm_softmax_overlap", "wrong", None,
+     "      if (follows) rows.rescale(O, factor);\n", "",
+     "      wgmma_wait<0>(accumulators(O));\n      smem.V",
+     "      if (follows) rows.rescale(O, factor);\n      wgmma_wait<0>(accumulators(O));\n      smem.V"),
+    ("V_of_the_tile_before_given_back_early", "gemm_softmax_overlap", "race", TMA_LOAD,
+     "      wgmma_wait<0>(accumulators(O));\n      smem.V.release(t - 1);",
+     "      smem.V.release(t - 1);\n      wgmma_wait<0>(accumulators(O));"),
+    ("nobody_has_the_first_turn", "warpgroup_ping_pong", "deadlock",
+     "ring.cuh: mbarrier_wait(empty[t % stages]", "    turns.open();\n", ""),
+    ("Q_of_one_consumer_for_both", "wgmma_q_in_registers", "wrong", None,
+     "load_Q(Q, smem.Q, here.in_tile)", "load_Q(Q, smem.Q, 64)"),
+    ("overflow_ignored", "no_running_maximum", "wrong", None,
+     "return any(smem.overflowed(0, mma::lane() % 8) != 0);", "return false;"),
+    ("repeated_without_maxima", "no_running_maximum", "wrong", None, "tile.key_tiles(), true);",
+     "tile.key_tiles(), false);"),
+    ("verdict_read_before_it_is_there", "no_running_maximum", "race", "return any(smem.overflowed(0,",
+     "  barrier_sync(judged, judging_threads);\n", ""),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,

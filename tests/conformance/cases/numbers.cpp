@@ -31,6 +31,29 @@ void add_magnitudes(Builder& builder) {
   for (const Named& fault : faults) builder.add("logits", fault, gated);
 }
 
+/// Scores that leave those of the first tiles far behind, on either way through the keys:
+/// exponentials relative to anything but the running maximum overflow, or must be taken back. Only
+/// tensor cores, which take 16 bits, make that tempting.
+void add_distant_keys(Builder& builder) {
+  const auto add = [&](const char* name, const std::string& words, const char* dtype) {
+    builder.add("distant", {name, words}, dtype);
+  };
+  for (const char* dtype : {"fp16", "bf16"})
+    for (const char* data : {"rising", "falling", "huge-key", "huge-half"})
+      add(data, "nq=70 nk=450 d=64 data=" + std::string(data), dtype);
+  add("rising-causal", "nq=450 d=16 causal data=rising", "bf16");
+  add("huge-key-causal", "nq=450 d=16 causal data=huge-key", "bf16");
+  add("falling-causal", "nq=450 d=16 causal data=falling", "fp16");
+  add("huge-half-causal", "nq=450 d=16 causal data=huge-half", "fp16");
+  // Some rows see no key of the first tiles, or none at all.
+  add("empty-rows", "nq=450 nk=300 d=16 causal data=rising", "bf16");
+  add("many-keys", "nq=5 nk=900 d=128 data=huge-half", "bf16");
+  // Arithmetic hides the first tiles: a row has no maximum yet, though it sees all their keys.
+  add("hidden-half", "nq=70 nk=640 d=16 data=rising plant=minus-inf-k", "bf16");
+  // Products of P and V overflow before P does.
+  add("large-v", "nq=70 nk=450 d=64 data=rising-large-v", "bf16");
+}
+
 /// Signs and sizes of the scale, in both passes.
 void add_scales(Builder& builder) {
   // 1/√64 hard-coded; gradients right for scale 1 alone; a maximum taken before the scale's sign.
@@ -96,6 +119,7 @@ void add_zero_cotangents(Builder& builder) {
 /// How large scores are, and what is made of them.
 void add_numbers(Builder& builder) {
   add_magnitudes(builder);
+  add_distant_keys(builder);
   add_scales(builder);
   add_softcaps(builder);
   add_sinks(builder);

@@ -32,15 +32,16 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
  private:
   using Base = ProbeLauncher<Memory>;
-  using Base::keep, Base::memory_, Base::results_, Base::size, Base::start;
+  using Base::begin, Base::end, Base::memory_, Base::require, Base::results_, Base::size,
+      Base::start;
   using typename Base::Words;
 
   void run(const std::string& name, void (*kernel)(probes::Parameters), const LaunchShape& shape,
            const Words& in, int words_out) {
+    if (!begin(name)) return;
     uint32_t* out = memory_.zeros(words_out);
-    start(name, kernel, shape,
-          probes::Parameters{{memory_.upload(in), size(in)}, {out, words_out}, 0});
-    results_.push_back({name, memory_.download(out, words_out)});
+    start(kernel, shape, probes::Parameters{{memory_.upload(in), size(in)}, {out, words_out}, 0});
+    end(out, words_out);
   }
 
   // ---- boxes
@@ -59,26 +60,30 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
   template <class T, int rank>
   void load(const std::string& name, TensorShape shape, const std::vector<int>& places) {
+    if (!begin(name)) return;
     shape = dense(shape);
     const int words = words_of(shape, sizeof(T), false), box = words_of(shape, sizeof(T), true);
     T* const data = reinterpret_cast<T*>(memory_.upload(flashbook::probes::random_words(
         static_cast<std::size_t>(words), static_cast<unsigned>(words))));
     probes::TensorParameters p = {};
-    keep(make_tensor_map(p.map, gmem<const T>(data, words * 4 / static_cast<int>(sizeof(T))),
-                         shape));
+    require(make_tensor_map(p.map, gmem<const T>(data, words * 4 / static_cast<int>(sizeof(T))),
+                            shape));
     const Words in(places.begin(), places.end());
     p.in = {memory_.upload(in), size(in)};
     p.n = size(in) / rank;
     p.box_words = box;
     uint32_t* out = memory_.zeros(p.n * box);
     p.out = {out, p.n * box};
-    start(name, probes::boxes<rank>, {"", {1}, {32}, sizeof(probes::BoxSmem)}, p);
-    results_.push_back({name, memory_.download(out, p.n * box)});
+    start(probes::boxes<rank>, {"", {1}, {32}, sizeof(probes::BoxSmem)}, p);
+    end(out, p.n * box);
   }
 
   void load_boxes() {
     load<half, 2>("box_2d_128", {2, {136, 40}, {}, {64, 16}, BoxSwizzle::bytes128},
-                  {0, 0, 64, 8, 5, 3, -3, -2, 100, 33, 136, 0, 0, -16});
+                  {0, 0, 64, 8, 5, 3, -3, -2, 100, 33});
+    const TensorShape of_rows = {2, {136, 40}, {}, {64, 16}, BoxSwizzle::bytes128};
+    load<half, 2>("box_outside_rows", of_rows, {0, -16, 64, 40});
+    load<half, 2>("box_outside_columns", of_rows, {136, 0, -64, 3});
     load<bfloat16, 2>("box_2d_64", {2, {48, 20}, {}, {32, 16}, BoxSwizzle::bytes64},
                       {0, 0, 16, 17, -1, 1});
     load<half, 2>("box_2d_32", {2, {24, 20}, {}, {16, 16}, BoxSwizzle::bytes32},
@@ -93,12 +98,12 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
   /// Boxes of 8 rows of 128 bytes, the first of which begins 4 rows before the tensor.
   void multicast(unsigned blocks) {
-    const std::string name = "multicast_" + std::to_string(blocks);
+    if (!begin("multicast_" + std::to_string(blocks))) return;
     const TensorShape shape = dense({2, {32, 16}, {}, {32, 8}, BoxSwizzle::bytes128});
     auto* const data =
         reinterpret_cast<float*>(memory_.upload(flashbook::probes::random_words(512, 12)));
     probes::TensorParameters p = {};
-    keep(make_tensor_map(p.map, gmem<const float>(data, 512), shape));
+    require(make_tensor_map(p.map, gmem<const float>(data, 512), shape));
     p.n = static_cast<int>(blocks);
     p.box_words = 256;
     const int words = p.n * p.n * p.box_words;
@@ -106,8 +111,8 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
     p.out = {out, words};
     LaunchShape launch_shape = {"", {blocks}, {32}, sizeof(probes::BoxSmem)};
     launch_shape.cluster = blocks;
-    start(name, probes::multicast, launch_shape, p);
-    results_.push_back({name, memory_.download(out, words)});
+    start(probes::multicast, launch_shape, p);
+    end(out, words);
   }
 
   // ---- stores
@@ -116,6 +121,7 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
   template <int rank, bool adds>
   void store(const std::string& name, TensorShape shape, const std::vector<int>& places) {
+    if (!begin(name)) return;
     shape = dense(shape);
     const int words = words_of(shape, 4, false), box = words_of(shape, 4, true);
     Words before, in(places.begin(), places.end());
@@ -123,12 +129,12 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
     for (int i = 0; i < box; ++i) in.push_back(number(3 * i + 1));
     uint32_t* data = memory_.upload(before);
     probes::TensorParameters p = {};
-    keep(make_tensor_map(p.map, gmem<float>(reinterpret_cast<float*>(data), words), shape));
+    require(make_tensor_map(p.map, gmem<float>(reinterpret_cast<float*>(data), words), shape));
     p.in = {memory_.upload(in), size(in)};
     p.n = static_cast<int>(places.size()) / rank;
     p.box_words = box;
-    start(name, probes::stores<rank, adds>, {"", {1}, {32}, probes::box_words * 4}, p);
-    results_.push_back({name, memory_.download(data, words)});
+    start(probes::stores<rank, adds>, {"", {1}, {32}, probes::box_words * 4}, p);
+    end(data, words);
   }
 
   void store_boxes() {
@@ -138,6 +144,8 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
                     {0, 0, 0, 8, 4, 3});
     store<4, false>("store_4d_plain", {4, {12, 4, 3, 3}, {}, {8, 2, 2, 2}, BoxSwizzle::none},
                     {0, 0, 0, 0, 4, 3, 2, 2});
+    store<2, false>("store_outside", {2, {40, 20}, {}, {32, 8}, BoxSwizzle::bytes128},
+                    {0, 20, 0, -8, 40, 0, -32, 0});
     store<2, true>("add_2d_128", {2, {40, 20}, {}, {32, 8}, BoxSwizzle::bytes128},
                    {0, 0, 12, 15, -4, -3, 0, 0});
     store<3, true>("add_3d_32", {3, {16, 6, 4}, {}, {8, 4, 2}, BoxSwizzle::bytes32},
@@ -147,16 +155,16 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
   }
 
   void rows() {
+    if (!begin("bulk_rows")) return;
     Words in, before;
     for (int i = 0; i < 256; ++i) {
       in.push_back(number(5 * i - 300));
       before.push_back(number(i));
     }
     uint32_t* data = memory_.upload(before);
-    start("bulk_rows", probes::rows, {"", {1}, {32}, 1024},
-          probes::Parameters{{memory_.upload(in), 256}, {}, 0},
+    start(probes::rows, {"", {1}, {32}, 1024}, probes::Parameters{{memory_.upload(in), 256}, {}, 0},
           gmem<float>(reinterpret_cast<float*>(data), 256));
-    results_.push_back({"bulk_rows", memory_.download(data, 256)});
+    end(data, 256);
   }
 
   // ---- products

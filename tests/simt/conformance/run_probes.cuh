@@ -1,45 +1,59 @@
 // Runs every probe on the machine this is compiled for.
 #pragma once
 
+#include <stdexcept>
+
+#include "tests/simt/conformance/children.hpp"
 #include "tests/simt/conformance/inputs.hpp"
 #include "tests/simt/conformance/probes.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// Launches probes and keeps what they gave.
+/// Launches probes and keeps what they gave. A launch that fails throws std::runtime_error with the
+/// probe's name.
 /// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words
 /// that lives as long as the Memory, download(pointer, n) the words there.
 template <class Memory>
 class ProbeLauncher {
  public:
-  ProbeLauncher(Memory& memory, void* stream) : memory_(memory), stream_(stream) {}
-
-  /// The first launch that failed, or nothing.
-  const std::string& error() const { return error_; }
+  /// Of a reporter only those probes run that it wants.
+  ProbeLauncher(Memory& memory, void* stream, flashbook::probes::Reporter* reporter = nullptr)
+      : memory_(memory), stream_(stream), reporter_(reporter) {}
 
  protected:
   using Words = flashbook::probes::Words;
 
   static int size(const Words& words) { return static_cast<int>(words.size()); }
 
+  /// Whether the probe is to run; then it starts its kernel and ends.
+  bool begin(const std::string& name) {
+    name_ = name;
+    return !reporter_ || reporter_->begin(name);
+  }
   /// Of the shape, everything but the name.
   template <class... Arguments, class... Given>
-  void start(const std::string& name, void (*kernel)(Arguments...), LaunchShape shape,
-             const Given&... arguments) {
-    shape.kernel = name.c_str();
+  void start(void (*kernel)(Arguments...), LaunchShape shape, const Given&... arguments) {
+    shape.kernel = name_.c_str();
     shape.float_atomics = true;
-    keep(launch(shape, stream_, kernel, arguments...));
-    keep(synchronize(stream_));
+    require(launch(shape, stream_, kernel, arguments...));
+    require(synchronize(stream_));
   }
-  /// Keeps the first error.
-  void keep(const LaunchStatus& status) {
-    if (error_.empty()) error_ = status.error;
+  void require(const LaunchStatus& status) const {
+    if (!status.ok()) throw std::runtime_error(name_ + ": " + status.error);
+  }
+  /// The probe gave the n words there.
+  void end(const uint32_t* words, int n) {
+    results_.push_back({name_, memory_.download(words, n)});
+    if (reporter_) reporter_->end(results_.back());
   }
 
   Memory& memory_;
-  void* stream_;
   std::vector<flashbook::probes::Result> results_;
-  std::string error_;
+
+ private:
+  void* stream_;
+  flashbook::probes::Reporter* reporter_;
+  std::string name_;
 };
 
 template <class Memory>
@@ -72,7 +86,7 @@ class ProbeRun : public ProbeLauncher<Memory> {
 
  private:
   using Base = ProbeLauncher<Memory>;
-  using Base::memory_, Base::results_, Base::size, Base::start;
+  using Base::begin, Base::end, Base::memory_, Base::results_, Base::size, Base::start;
   using typename Base::Words;
   struct Shape {
     GridShape grid, block;
@@ -82,10 +96,11 @@ class ProbeRun : public ProbeLauncher<Memory> {
 
   void run(const std::string& name, void (*kernel)(probes::Parameters), const Shape& shape,
            const Words& in, int n, int words_out) {
+    if (!begin(name)) return;
     uint32_t* out = memory_.zeros(words_out);
-    start(name, kernel, {"", shape.grid, shape.block, shape.shared_bytes},
+    start(kernel, {"", shape.grid, shape.block, shape.shared_bytes},
           probes::Parameters{{memory_.upload(in), size(in)}, {out, words_out}, n});
-    results_.push_back({name, memory_.download(out, words_out)});
+    end(out, words_out);
   }
 
   template <class T>
@@ -100,13 +115,14 @@ class ProbeRun : public ProbeLauncher<Memory> {
   }
 
   void add_atomically() {
+    if (!begin("atomics")) return;
     const int sums = 5;
     const Words in = flashbook::probes::small_integers(64, 8);
     uint32_t* out = memory_.zeros(sums);
     const gmem<float> as_floats(reinterpret_cast<float*>(out), sums);
-    start("atomics", probes::atomics, {"", {3}, {128}},
+    start(probes::atomics, {"", {3}, {128}},
           probes::Parameters{{memory_.upload(in), size(in)}, {out, sums}, sums}, as_floats);
-    results_.push_back({"atomics", memory_.download(out, sums)});
+    end(out, sums);
   }
 };
 
