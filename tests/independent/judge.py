@@ -88,6 +88,7 @@ def forward_only(options):
 def asked_of(problem, dtype):
     """The rows of `list` that a problem touches."""
     has = {
+        "rows off 16 bytes": problem.q.shape[-1] % 8 or problem.v.shape[-1] % 8,
         "packed sequences": problem.cu_q is not None,
         "window": problem.window is not None,
         "softcap": problem.softcap is not None,

@@ -261,7 +261,7 @@ TEST_CASE("the draws cover the contract") {
     slack += problem->packed && problem.first_slack_q() < problem->n_q;
     large += problem->n_q > 16 && problem->n_k > 16;
   }
-  CHECK(options.size() == 17);  // 4 dtypes and 13 options
+  CHECK(options.size() == 18);  // 4 dtypes and 14 options
   CHECK(values.size() == 16);
   CHECK(planted.size() == 8);
   CHECK(placements.size() == 7);

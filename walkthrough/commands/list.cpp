@@ -41,8 +41,8 @@ class Prober {
     change(p);
     return {option, AttentionProblem(p)};
   }
-  Probe shaped(const std::string& option, Index heads_kv, Index d_v) const {
-    flashbook_problem p = dense_problem(1, heads, heads_kv, tokens, tokens, channels, d_v);
+  Probe shaped(const std::string& option, Index heads_kv, Index d, Index d_v) const {
+    flashbook_problem p = dense_problem(1, heads, heads_kv, tokens, tokens, d, d_v);
     p.dtype = static_cast<std::int32_t>(dtype_);
     return {option, AttentionProblem(p)};
   }
@@ -71,8 +71,9 @@ std::vector<Probe> probes(const Implementation& implementation) {
     all.push_back({std::string(name(dtype)), AttentionProblem(plain_problem(dtype))});
   const Prober probe(taken_dtype(implementation));
   for (Probe& each : std::vector<Probe>{
-           probe.shaped("grouped heads", 2, channels),
-           probe.shaped("d ≠ d_v", heads, 8),
+           probe.shaped("grouped heads", 2, channels, channels),
+           probe.shaped("d ≠ d_v", heads, channels, 8),
+           probe.shaped("rows off 16 bytes", heads, 12, 12),
            probe.packed(),
            probe("causal, bottom-right", [](P& p) { p.causal = 1; }),
            probe("causal, top-left", [](P& p) { p.causal = 1, p.alignment = FLASHBOOK_TOP_LEFT; }),
