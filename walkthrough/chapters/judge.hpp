@@ -22,11 +22,15 @@ class Judge {
 
   /// The same, to within `tolerance` of the expected number's size, or of 1 if that is larger.
   void close(const std::string& what, double got, double expected, double tolerance) {
-    std::ostringstream text;
-    text << what << " is " << got << ", and should be " << expected;
+    std::string seen = text_of(got, 6), wanted = text_of(expected, 6);
+    if (seen == wanted) {
+      seen = text_of(got, 17);
+      wanted = text_of(expected, 17);
+    }
     const bool same = got == expected;  // infinities
     const double size = std::max(1., std::abs(expected));
-    require(same || std::abs(got - expected) <= tolerance * size, text.str());
+    require(same || std::abs(got - expected) <= tolerance * size,
+            what + " is " + seen + ", and should be " + wanted);
   }
 
   /// `complaint` is printed if it does not hold; of one that repeats itself, the first.
@@ -48,6 +52,16 @@ class Judge {
   }
 
  private:
+  /// A NaN has no sign that means anything, and infinity is written as in the chapters.
+  static std::string text_of(double x, int digits) {
+    if (std::isnan(x)) return "NaN";
+    if (std::isinf(x)) return x < 0 ? "−∞" : "∞";
+    std::ostringstream text;
+    text.precision(digits);
+    text << x;
+    return text.str();
+  }
+
   static constexpr int most_shown = 5;
   int checks_ = 0, failed_ = 0, shown_ = 0;
   std::string latest_;  ///< shown

@@ -39,6 +39,15 @@ void compare(Judge& judge, const std::string& what, const std::vector<Tile>& til
   judge.close("o/ℓ of " + what, tile_by_tile(tiles), direct(tiles), 1e-12);
 }
 
+/// (−∞, 0, 0), which a merge leaves as it is. A finite start shows here, however low it is.
+void no_key(Judge& judge) {
+  Row row;
+  take_in(row, {hidden, hidden}, {1, 2});
+  judge.close("m of {hidden, hidden}, a row without a key,", row.m, hidden, 0);
+  judge.close("ℓ of {hidden, hidden}", row.l, 0, 0);
+  judge.close("o of {hidden, hidden}", row.o, 0, 0);
+}
+
 }  // namespace
 
 int main() {
@@ -47,9 +56,10 @@ int main() {
   compare(judge, "{3, 5}, {10, 2}, m rises to 10", {{3, 5}, {10, 2}});
   compare(judge, "{1}, {2}, {3}, m rises twice", {{1}, {2}, {3}});
   compare(judge, "{-20000, -20001}, {-20001}", {{-20000, -20001}, {-20001}});
-  compare(judge, "{-1e308}, {-1e308}, below any start that is a number", {{-1e308}, {-1e308}});
+  compare(judge, "{-1e308}, {-1e308}, lower than most starts", {{-1e308}, {-1e308}});
   compare(judge, "{-9000}, {9000}", {{-9000}, {9000}});
   compare(judge, "{hidden, hidden}, {3, 5}", {{hidden, hidden}, {3, 5}});
   compare(judge, "{3, hidden}, {hidden, hidden}, {4}", {{3, hidden}, {hidden, hidden}, {4}});
+  no_key(judge);
   return judge.verdict();
 }

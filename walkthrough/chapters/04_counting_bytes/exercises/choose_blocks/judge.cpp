@@ -62,6 +62,7 @@ std::string better_than(const io::Blocks& blocks, const AttentionProblem& proble
 std::string fault_of(const io::Blocks& blocks, const AttentionProblem& problem, Index sram_bytes) {
   if (!is_multiple_of_16(blocks.rows) || !is_multiple_of_16(blocks.columns))
     return "is not made of multiples of 16";
+  if (blocks.rows > N || blocks.columns > N) return "is larger than S, which is 1024 × 1024";
   try {
     execute(problem, blocks, sram_bytes);
   } catch (const std::exception& refusal) {
@@ -75,9 +76,9 @@ std::string fault_of(const io::Blocks& blocks, const AttentionProblem& problem, 
 
 int main() {
   book::Judge judge;
-  // 61440 bytes fit 128 rows but for m and l.
-  constexpr Index questions[][2] = {{61440, 64},  {102400, 64},  {102400, 128},
-                                    {49152, 128}, {232448, 128}, {167936, 256}};
+  // 61440 bytes fit 128 rows but for m and l; 1 MiB fits more rows than there are.
+  constexpr Index questions[][2] = {{61440, 64},   {102400, 64},  {102400, 128}, {49152, 128},
+                                    {232448, 128}, {167936, 256}, {1048576, 64}};
   for (const auto& [sram_bytes, d] : questions) {
     const Tile answer = choose_blocks(sram_bytes, d, N);
     const std::string fault = fault_of({answer.rows, answer.keys}, problem_of(d), sram_bytes);
