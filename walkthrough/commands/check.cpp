@@ -117,7 +117,8 @@ void add_check(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("check", "the book's exercises: start one, have it judged");
   const auto flags = std::make_shared<CheckFlags>();
   verb->add_option("chapter", flags->chapter, "a number or a name; without one, all are listed");
-  verb->add_option("exercise", flags->exercise, "one of the chapter's; without one, all of them");
+  verb->add_option("exercise", flags->exercise,
+                   "one of the chapter's, for you to edit in my/; without one, all of them");
   verb->add_flag("--solution", flags->solution, "show a solution");
   verb->add_flag("--reset", flags->reset, "begin again from the start; what you have is kept");
   verb->callback([flags] { check(*flags); });

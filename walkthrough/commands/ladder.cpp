@@ -153,7 +153,7 @@ void add_ladder(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   CLI::App* verb = app.add_subcommand(
-      "ladder", "the forward rungs: ideas, predictions, gains on an H200, counted costs");
+      "ladder", "the FlashAttention-2 rungs: ideas, predictions, gains on an H200, counted costs");
   verb->add_option("--d", o.d, "head dimension, 64 or 128")->capture_default_str();
   CLI::Option* counts =
       verb->add_flag("--counts", o.counts, "what each rung executes, counted on the emulator");

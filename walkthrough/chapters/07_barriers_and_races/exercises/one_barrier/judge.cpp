@@ -30,7 +30,8 @@ void judge_tiles(book::KernelJudge& judge, std::size_t tiles) {
     sectors = std::max(sectors, total.global_load.cost);
     return book::KernelRun{std::move(stream.report), is_right(x, y)};
   });
-  judge.require(barriers <= tiles, where + ": " + std::to_string(barriers) + " barriers");
+  judge.require(barriers <= tiles, where + ": " + std::to_string(barriers) +
+                                       " barriers, and should be no more than tiles");
   judge.equal("sectors read of " + where, sectors, std::uint64_t{tiles * width / 8});
 }
 
@@ -38,6 +39,10 @@ void judge_tiles(book::KernelJudge& judge, std::size_t tiles) {
 
 int main() {
   book::KernelJudge judge;
-  for (const std::size_t tiles : {2, 3, 8}) judge_tiles(judge, tiles);
+  constexpr std::size_t most = 48 * 1024;  // of a block, unless it asks for more
+  judge.require(sizeof(emulated::Smem) <= most, "shared memory is " +
+                                                    std::to_string(sizeof(emulated::Smem)) +
+                                                    " bytes, and a block has 49152");
+  for (const std::size_t tiles : {2, 3, 8, 100}) judge_tiles(judge, tiles);
   return judge.verdict();
 }

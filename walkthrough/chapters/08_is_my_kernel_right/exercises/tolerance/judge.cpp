@@ -76,6 +76,14 @@ Output correct(unsigned seed, double scale) {
   return output;
 }
 
+/// Of a kernel whose errors are `factor` times the ideal kernel's.
+Output with_errors(unsigned seed, double factor) {
+  Output output = correct(seed, 1);
+  for (std::size_t i = 0; i < rows; ++i)
+    output.got[i] = output.exact[i] + factor * output.ideal_errors[i];
+  return output;
+}
+
 using Fault = std::function<void(Output&)>;
 
 void must_reject(Judge& judge, const std::string& what, const Fault& plant) {
@@ -93,13 +101,19 @@ int main() {
   for (unsigned seed = 1; seed <= 5; ++seed)
     for (const double scale : {1., 1.3, 1.7})
       judge.require(accepts(correct(seed, scale)), "rejects the output of a correct kernel");
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    judge.require(accepts(with_errors(seed, 1.4)),
+                  "rejects errors 1.4 times as large as the ideal kernel's");
+    judge.require(!accepts(with_errors(seed, 1.6)),
+                  "accepts errors 1.6 times as large as the ideal kernel's");
+  }
   must_reject(judge, "NaN in one element",
               [](Output& o) { o.got[7] = std::numeric_limits<double>::quiet_NaN(); });
   must_reject(judge, "NaN where −∞ should be",
               [](Output& o) { o.got[rows] = std::numeric_limits<double>::quiet_NaN(); });
   must_reject(judge, "+∞ for −∞", [](Output& o) { o.got[rows] = infinity; });
-  must_reject(judge, "one element that is off by twice what it may be",
-              [](Output& o) { o.got[9] = o.exact[9] + 2 * o.tolerance[9]; });
+  must_reject(judge, "one element that is off by 1.1 times what it may be",
+              [](Output& o) { o.got[9] = o.exact[9] + 1.1 * o.tolerance[9]; });
   must_reject(judge, "the last 8 elements 0, as if nobody had written them", [](Output& o) {
     for (std::size_t i = rows - 8; i < rows; ++i) o.got[i] = 0;
   });

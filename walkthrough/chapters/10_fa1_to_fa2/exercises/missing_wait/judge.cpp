@@ -32,7 +32,8 @@ void judge_tiles(book::KernelJudge& judge, std::size_t tiles) {
     return book::KernelRun{std::move(stream.report), is_right(x, y)};
   });
   const std::uint64_t barriers = counts.barriers / warps;
-  judge.require(barriers <= 2 * tiles, where + ": " + std::to_string(barriers) + " barriers");
+  judge.require(barriers <= 2 * tiles, where + ": " + std::to_string(barriers) +
+                                           " barriers, and should be no more than two a tile");
   judge.equal(where + ": copies by cp.async, of a warp", counts.async_copies, std::uint64_t{tiles});
 }
 
