@@ -26,8 +26,8 @@ void fill_slack(const AttentionProblem& problem, const Outputs& outputs) {
     zero_tokens<T>(outputs.o, p.o, problem.first_slack_q(), p.n_q, p.heads_q, p.d_v);
     auto* lse = static_cast<Accumulator<T>*>(outputs.lse);
     for (Index head = 0; head < p.heads_q; ++head)
-      std::fill(lse + head * p.n_q + problem.first_slack_q(), lse + (head + 1) * p.n_q,
-                -std::numeric_limits<Accumulator<T>>::infinity());
+      for (Index token = problem.first_slack_q(); token < p.n_q; ++token)
+        lse[head * p.n_q + token] = -std::numeric_limits<Accumulator<T>>::infinity();
   });
 }
 

@@ -171,9 +171,10 @@ Options<T> options_of(const flashbook_problem& problem, const ForwardTensors& te
         gmem<const T>(static_cast<const T*>(tensors.bias) + bias.first, bias.size) + -bias.first;
   const bool of_members = problem.alibi == FLASHBOOK_ALIBI_BH;
   options.slopes_of_member = of_members ? problem.heads_q : 0;
-  options.slopes = {static_cast<const T*>(tensors.alibi),
-                    problem.heads_q * (of_members ? problem.members : 1)};
-  options.sinks = {static_cast<const T*>(tensors.sinks), problem.heads_q};
+  if (options.has_slopes)
+    options.slopes = {static_cast<const T*>(tensors.alibi),
+                      problem.heads_q * (of_members ? problem.members : 1)};
+  if (options.has_sinks) options.sinks = {static_cast<const T*>(tensors.sinks), problem.heads_q};
   return options;
 }
 
