@@ -3,8 +3,9 @@
 //   tma_load(smem.K.at(0, 0), p.K, {column, row, head}, smem.full);   // innermost coordinate first
 //   tma_store(p.O, {column, row, head}, smem.O.at(0, 0));
 //
-// A load tells an mbarrier of all bytes of the box, also of those outside the tensor, which are
-// zeros. Stores are waited for by the thread that started them, in groups.
+// A box begins at a multiple of 16 bytes of the innermost dimension, on either side of the tensor;
+// a store's does not begin before it. A load tells an mbarrier of all bytes of the box, also of
+// those outside the tensor, which are zeros. Stores are waited for by the thread that started them, in groups.
 // PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor", "cp.async.bulk",
 // "cp.reduce.async.bulk" and "cp.reduce.async.bulk.tensor".
 #pragma once

@@ -45,8 +45,8 @@ void load_tensor(const Pointer<std::byte>& target, const TensorMap& map, const i
 /// box that lies wrongly in shared memory. Whether it can be made.
 bool admits_box(const Pointer<const std::byte>& box, const TensorMap& map, unsigned coordinates,
                 Site site);
-/// Reports rows that the map places outside the memory that it was made for. Counts the bytes in
-/// the tensor, and, of blocks' races, marks them.
+/// Reports a place where no GPU lets a box begin, and rows that the map places outside the memory
+/// that it was made for. Counts the bytes in the tensor, and, of blocks' races, marks them.
 enum class Direction : std::uint8_t { load, store, add };
 bool observe_tensor(const TensorMap& map, const int* at, Direction direction, unsigned& bytes,
                     Site site);

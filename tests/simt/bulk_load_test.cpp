@@ -68,12 +68,12 @@ void check_loads(const TensorShape& shape, std::initializer_list<std::array<int,
 
 TEST_CASE("a box lies where the PTX manual says, zeros outside of the tensor") {
   check_loads<2>({2, {64, 40}, {}, {32, 16}, BoxSwizzle::bytes128},
-                 {{0, 0}, {32, 8}, {5, 3}, {-3, -2}, {50, 33}, {64, 0}, {0, -16}});
+                 {{0, 0}, {32, 8}, {4, 3}, {-4, -2}, {52, 33}, {64, 0}, {0, -16}});
   check_loads<2>({2, {48, 20}, {}, {16, 16}, BoxSwizzle::bytes64}, {{0, 0}, {40, 17}});
-  check_loads<2>({2, {20, 20}, {}, {8, 16}, BoxSwizzle::bytes32}, {{0, 0}, {13, -1}});
-  check_loads<2>({2, {60, 20}, {}, {36, 9}, BoxSwizzle::none}, {{0, 0}, {-7, 13}});
+  check_loads<2>({2, {20, 20}, {}, {8, 16}, BoxSwizzle::bytes32}, {{0, 0}, {16, -1}});
+  check_loads<2>({2, {60, 20}, {}, {36, 9}, BoxSwizzle::none}, {{0, 0}, {-8, 13}});
   check_loads<3>({3, {32, 10, 6}, {}, {32, 8, 3}, BoxSwizzle::bytes128},
-                 {{0, 0, 0}, {0, 7, 4}, {-1, -1, -1}});
+                 {{0, 0, 0}, {0, 7, 4}, {-4, -1, -1}});
   check_loads<4>({4, {32, 5, 4, 3}, {}, {32, 3, 2, 2}, BoxSwizzle::bytes128},
                  {{0, 0, 0, 0}, {4, 3, 3, 2}, {0, -1, -1, -1}});
 }
@@ -158,6 +158,13 @@ TEST_CASE("loads used wrongly") {
                 tma_load(smem.box.at(0, 0), tensor.map, {0, 0, 0}, smem.full);
               }),
               Category::invalid, "3 coordinates in a tensor map of 2"));
+  for (const int column : {1, -2, 33}) {
+    CAPTURE(column);
+    CHECK(finds(load([&](Smem& smem) {
+                  tma_load(smem.box.at(0, 0), tensor.map, {column, 0}, smem.full);
+                }),
+                Category::invalid, "no multiple of 16"));
+  }
   Tensor larger = tensor;
   larger.map.extent[1] = 100;
   CHECK(finds(load([&](Smem& smem) {

@@ -101,6 +101,26 @@ TEST_CASE("stores used wrongly") {
               Category::invalid, "constant"));
 }
 
+TEST_CASE("no store begins before its tensor, or off 16 bytes, as no GPU does it") {
+  Tensor tensor({3, {32, 10, 6}, {}, {32, 4, 3}});
+  const auto store_at = [&](int x, int y, int z, bool adds) {
+    return store_box(true, true, [&](Smem& smem) {
+      if (adds)
+        tma_add(tensor.map, {x, y, z}, smem.box.at(0, 0));
+      else
+        tma_store(tensor.map, {x, y, z}, smem.box.at(0, 0));
+    });
+  };
+  for (const bool adds : {false, true}) {
+    CAPTURE(adds);
+    CHECK(texts(store_at(32, 10, 6, adds)) == "");
+    CHECK(finds(store_at(-4, 0, 0, adds), Category::invalid, "a store at -4 in dimension 0"));
+    CHECK(finds(store_at(0, -1, 0, adds), Category::invalid, "a store at -1 in dimension 1"));
+    CHECK(finds(store_at(0, 0, -3, adds), Category::invalid, "a store at -3 in dimension 2"));
+    CHECK(finds(store_at(2, 0, 0, adds), Category::invalid, "from byte 8 of the innermost"));
+  }
+}
+
 TEST_CASE("tensor maps that no driver makes are refused in a sentence") {
   const auto error = [](const TensorShape& shape, int offset = 0) {
     Numbers<half> memory(4096);

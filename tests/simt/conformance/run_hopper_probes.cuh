@@ -24,6 +24,7 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
     multicast(4);
     store_boxes();
     rows();
+    begin_where_no_box_may();
     constexpr std::integer_sequence<int, 8, 16, 24, 40, 64, 80, 96, 128, 176, 192, 256> shapes;
     multiply_all<half>("fp16", flashbook::probes::Type::fp16, shapes);
     multiply_all<bfloat16>("bf16", flashbook::probes::Type::bf16, shapes);
@@ -32,8 +33,8 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
  private:
   using Base = ProbeLauncher<Memory>;
-  using Base::begin, Base::end, Base::memory_, Base::require, Base::results_, Base::size,
-      Base::start;
+  using Base::begin, Base::end, Base::memory_, Base::must_fail, Base::require, Base::results_,
+      Base::size, Base::start;
   using typename Base::Words;
 
   void run(const std::string& name, void (*kernel)(probes::Parameters), const LaunchShape& shape,
@@ -80,20 +81,20 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
   void load_boxes() {
     load<half, 2>("box_2d_128", {2, {136, 40}, {}, {64, 16}, BoxSwizzle::bytes128},
-                  {0, 0, 64, 8, 5, 3, -3, -2, 100, 33});
+                  {0, 0, 64, 8, 8, 3, -8, -2, 104, 33});
     const TensorShape of_rows = {2, {136, 40}, {}, {64, 16}, BoxSwizzle::bytes128};
     load<half, 2>("box_outside_rows", of_rows, {0, -16, 64, 40});
     load<half, 2>("box_outside_columns", of_rows, {136, 0, -64, 3});
     load<bfloat16, 2>("box_2d_64", {2, {48, 20}, {}, {32, 16}, BoxSwizzle::bytes64},
-                      {0, 0, 16, 17, -1, 1});
+                      {0, 0, 16, 17, -8, 1});
     load<half, 2>("box_2d_32", {2, {24, 20}, {}, {16, 16}, BoxSwizzle::bytes32},
-                  {0, 0, 8, 7, 13, -1});
+                  {0, 0, 8, 7, 16, -1});
     load<float, 2>("box_2d_plain", {2, {60, 20}, {}, {36, 9}, BoxSwizzle::none},
-                   {0, 0, -7, 13, 33, 2});
+                   {0, 0, -8, 13, 32, 2});
     load<float, 3>("box_3d_128", {3, {40, 10, 6}, {}, {32, 8, 3}, BoxSwizzle::bytes128},
-                   {0, 0, 0, 8, 7, 4, -1, -1, -1});
+                   {0, 0, 0, 8, 7, 4, -4, -1, -1});
     load<bfloat16, 4>("box_4d_128", {4, {72, 5, 4, 3}, {}, {64, 3, 2, 2}, BoxSwizzle::bytes128},
-                      {0, 0, 0, 0, 4, 3, 3, 2, 0, -1, -1, -1});
+                      {0, 0, 0, 0, 8, 3, 3, 2, 0, -1, -1, -1});
   }
 
   /// Boxes of 8 rows of 128 bytes, the first of which begins 4 rows before the tensor.
@@ -139,15 +140,15 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
 
   void store_boxes() {
     store<2, false>("store_2d_128", {2, {40, 20}, {}, {32, 8}, BoxSwizzle::bytes128},
-                    {0, 0, 12, 15, -4, -3});
+                    {0, 0, 12, 15});
     store<3, false>("store_3d_64", {3, {20, 6, 4}, {}, {16, 4, 2}, BoxSwizzle::bytes64},
                     {0, 0, 0, 8, 4, 3});
     store<4, false>("store_4d_plain", {4, {12, 4, 3, 3}, {}, {8, 2, 2, 2}, BoxSwizzle::none},
                     {0, 0, 0, 0, 4, 3, 2, 2});
     store<2, false>("store_outside", {2, {40, 20}, {}, {32, 8}, BoxSwizzle::bytes128},
-                    {0, 20, 0, -8, 40, 0, -32, 0});
+                    {0, 20, 40, 0, 80, 40});
     store<2, true>("add_2d_128", {2, {40, 20}, {}, {32, 8}, BoxSwizzle::bytes128},
-                   {0, 0, 12, 15, -4, -3, 0, 0});
+                   {0, 0, 12, 15, 0, 0});
     store<3, true>("add_3d_32", {3, {16, 6, 4}, {}, {8, 4, 2}, BoxSwizzle::bytes32},
                    {0, 0, 0, 8, 4, 3, 0, 0, 1});
     store<4, true>("add_4d_plain", {4, {12, 4, 3, 3}, {}, {8, 2, 2, 2}, BoxSwizzle::none},
@@ -165,6 +166,23 @@ class HopperProbeRun : public ProbeLauncher<Memory> {
     start(probes::rows, {"", {1}, {32}, 1024}, probes::Parameters{{memory_.upload(in), 256}, {}, 0},
           gmem<float>(reinterpret_cast<float*>(data), 256));
     end(data, 256);
+  }
+
+  /// Answered by an illegal instruction: a box off 16 bytes of the innermost dimension, and a store
+  /// that begins before its tensor. Each ends its child.
+  void begin_where_no_box_may() {
+    const TensorShape halves = {2, {136, 40}, {}, {64, 16}, BoxSwizzle::bytes128};
+    const TensorShape floats = {2, {60, 20}, {}, {36, 9}, BoxSwizzle::none};
+    const TensorShape deep = {3, {40, 10, 6}, {}, {32, 8, 3}, BoxSwizzle::bytes128};
+    must_fail([&] { load<half, 2>("illegal_load_column_4", halves, {4, 0}); });
+    must_fail([&] { load<half, 2>("illegal_load_column_-4", halves, {-4, 0}); });
+    must_fail([&] { load<half, 2>("illegal_load_column_132", halves, {132, 0}); });
+    must_fail([&] { load<float, 2>("illegal_load_plain_column_2", floats, {2, 0}); });
+    must_fail([&] { store<2, false>("illegal_store_column_2", floats, {2, 0}); });
+    must_fail([&] { store<2, false>("illegal_store_column_-4", floats, {-4, 0}); });
+    must_fail([&] { store<3, false>("illegal_store_row_-1", deep, {0, -1, 0}); });
+    must_fail([&] { store<3, false>("illegal_store_depth_-3", deep, {0, 0, -3}); });
+    must_fail([&] { store<3, true>("illegal_add_row_-1", deep, {0, -1, 0}); });
   }
 
   // ---- products

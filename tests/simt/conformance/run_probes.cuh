@@ -10,7 +10,7 @@
 namespace flashbook::FLASHBOOK_MACHINE {
 
 /// Launches probes and keeps what they gave. A launch that fails throws std::runtime_error with the
-/// probe's name.
+/// probe's name, but for probes that must fail.
 /// Memory gives the machine's memory: upload(words) and zeros(n) return a pointer to 32-bit words
 /// that lives as long as the Memory, download(pointer, n) the words there.
 template <class Memory>
@@ -19,6 +19,9 @@ class ProbeLauncher {
   /// Of a reporter only those probes run that it wants.
   ProbeLauncher(Memory& memory, void* stream, flashbook::probes::Reporter* reporter = nullptr)
       : memory_(memory), stream_(stream), reporter_(reporter) {}
+
+  /// Of the probes so far, those that failed as they must.
+  const std::vector<std::string>& failed() const { return failed_; }
 
  protected:
   using Words = flashbook::probes::Words;
@@ -47,6 +50,17 @@ class ProbeLauncher {
     if (reporter_) reporter_->end(results_.back());
   }
 
+  /// Runs a probe that no machine completes. With a reporter the failure is the child's end.
+  template <class Probe>
+  void must_fail(Probe probe) {
+    try {
+      probe();
+    } catch (const std::runtime_error&) {
+      if (reporter_) throw;
+      failed_.push_back(name_);
+    }
+  }
+
   Memory& memory_;
   std::vector<flashbook::probes::Result> results_;
 
@@ -54,6 +68,7 @@ class ProbeLauncher {
   void* stream_;
   flashbook::probes::Reporter* reporter_;
   std::string name_;
+  std::vector<std::string> failed_;
 };
 
 template <class Memory>
