@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "tests/unit/edited_heads.hpp"
 #include "tests/unit/planted_faults.hpp"
 
@@ -161,6 +163,12 @@ std::vector<PlantedFault> in_sizes() {
        where([](const P& p) { return p.n_q > 32767 || p.n_k > 32767; }, scaled(Output::O, 0))},
       {"C050",
        where([](const P& p) { return p.batch > 65535; }, stops([](const Call&) { return true; }))},
+      {"C077", changed(Output::O,
+                       [](const Call&, double x, Index b, auto...) {
+                         static std::atomic<unsigned> draws = 0;  // by whichever block comes first
+                         const bool up = b > 65535 && ++draws * 2654435761u >> 31;
+                         return up ? x * (1 + 0x1p-7) : x;
+                       })},
       {"C065", where([](const P& p) { return p.n_q == 1 && p.n_k > 1 && p.n_k % 128 == 1; },
                      as_if([](P& p) { --p.n_k; }))},
       {"C073", where([](const P& p) { return p.n_k < 18 && p.n_q < 16; }, scaled(Output::dQ, 0))},

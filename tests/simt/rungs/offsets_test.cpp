@@ -10,14 +10,16 @@
 #include "cuda/isa/types.cuh"
 #include "sim/simt/launch.hpp"
 
-// Elements that lie more than 2^32 apart: two tokens of one channel each.
+// Elements that lie more than 2^32 apart: two tokens of 8 channels, all but the first of which are
+// 0.
 
 namespace flashbook {
 namespace {
 
 constexpr std::int64_t stride = (std::int64_t{1} << 32) + 8;
+constexpr int channels = 8;
 
-/// Two elements `stride` apart, and zeros between, of which the system provides what is touched.
+/// Two tokens `stride` apart, and zeros between, of which the system provides what is touched.
 template <class T>
 class Pair {
  public:
@@ -37,12 +39,12 @@ class Pair {
   double second() { return emulated::to_float(data()[stride]); }
 
  private:
-  static constexpr std::size_t bytes = (stride + 1) * sizeof(T);
+  static constexpr std::size_t bytes = (stride + channels) * sizeof(T);
   void* data_;
 };
 
 flashbook_problem far_apart(std::int32_t dtype) {
-  flashbook_problem problem = dense_problem(1, 1, 1, 2, 2, 1, 1);
+  flashbook_problem problem = dense_problem(1, 1, 1, 2, 2, channels, channels);
   problem.dtype = dtype;
   problem.scale = 1;
   for (flashbook_strides* strides :
@@ -79,7 +81,8 @@ TEST_CASE("forward rungs: elements more than 2^32 apart") {
        {&tensor_core_forward, &deferred_normalisation_forward, &exp2_forward,
         &unmasked_tiles_forward, &double_buffering_forward, &swizzle_forward,
         &q_in_registers_forward, &tile_shapes_forward, &lazy_rescale_forward, &ping_pong_forward,
-        &fa2_forward})
+        &fa2_forward, &tma_wgmma_forward, &warp_specialised_forward, &gemm_softmax_overlap_forward,
+        &warpgroup_ping_pong_forward, &wgmma_q_in_registers_forward, &no_running_maximum_forward})
     check_forward<emulated::half>(*rung, FLASHBOOK_FP16, 1e-3);
 }
 
