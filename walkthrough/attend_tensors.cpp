@@ -42,8 +42,16 @@ bool is_packed(const AttendRequest& request) {
   return !request.cu_seqlens_q.empty();
 }
 
-Sizes sizes_of(const std::string& flag, const Tensor& tensor, bool packed, bool bhnd) {
+/// What else a tensor may be than one of four dimensions.
+std::string other_shapes(const AttendRequest& request) {
+  if (is_packed(request)) return " or, packed, [tokens, heads, d]";
+  if (request.takes_matrices) return " or, one head of one sequence, [tokens, d]";
+  return "; a packed [tokens, heads, d] needs --cu-seqlens-q and --cu-seqlens-k";
+}
+
+Sizes sizes_of(const std::string& flag, const Tensor& tensor, const AttendRequest& request) {
   const auto& shape = tensor.shape;
+  const bool packed = is_packed(request), bhnd = is_bhnd(request);
   if (packed && shape.size() == 3) {
     if (bhnd)
       throw InputError(flag + " is " + shape_text(shape) +
@@ -54,9 +62,7 @@ Sizes sizes_of(const std::string& flag, const Tensor& tensor, bool packed, bool 
   if (shape.size() != 4)
     throw InputError(flag + " is " + shape_text(shape) + ": it must be " +
                      (bhnd ? "[batch, heads, tokens, d]" : "[batch, tokens, heads, d]") +
-                     (packed ? " or, packed, [tokens, heads, d]"
-                             : "; a packed [tokens, heads, d] needs --cu-seqlens-q and "
-                               "--cu-seqlens-k"));
+                     other_shapes(request));
   if (bhnd) return {shape[0], shape[2], shape[1], shape[3]};
   return {shape[0], shape[1], shape[2], shape[3]};
 }
@@ -234,9 +240,8 @@ AttendTensors load_tensors(const AttendRequest& request) {
     throw InputError("--q is " + shape_text(q.shape) + ", --k " + shape_text(k.shape) +
                      " and --v " + shape_text(v.shape) +
                      ": give all three with the same number of dimensions");
-  const Sizes q_sizes = sizes_of("--q", q, packed, bhnd),
-              k_sizes = sizes_of("--k", k, packed, bhnd),
-              v_sizes = sizes_of("--v", v, packed, bhnd);
+  const Sizes q_sizes = sizes_of("--q", q, request), k_sizes = sizes_of("--k", k, request),
+              v_sizes = sizes_of("--v", v, request);
   flashbook_problem p = problem_of(q_sizes, k_sizes, v_sizes, bhnd);
   p.dtype = static_cast<std::int32_t>(dtype);
   set_mask(request, p);

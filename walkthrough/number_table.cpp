@@ -1,6 +1,7 @@
 #include "walkthrough/number_table.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "walkthrough/numbers.hpp"
@@ -9,6 +10,7 @@ namespace flashbook {
 namespace {
 
 constexpr const char* indent = "  ";
+constexpr std::size_t columns = 80;
 
 std::string spaces(const std::string& text, std::size_t width) {
   const std::size_t used = width_of(text);
@@ -51,7 +53,6 @@ std::string left(const std::string& text, std::size_t width) {
 }
 
 std::string paragraph(const std::string& head, const std::string& text) {
-  constexpr std::size_t columns = 80;
   std::istringstream words(text);
   std::string out, line = head;
   for (std::string word; words >> word; line += word + " ") {
@@ -87,12 +88,14 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows)
     for (std::size_t column = 0; column < row.size(); ++column)
       widths[column] = std::max(widths[column], width_of(row[column]));
+  const std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * widths.size());
+  const std::string gap = all > columns ? " " : "  ";
   std::string out;
   for (const auto& row : rows) {
     std::string line = indent;
     for (std::size_t column = 0; column < row.size(); ++column)
       line += column == 0 ? left(row[column], widths[column])
-                          : indent + right(row[column], widths[column]);
+                          : gap + right(row[column], widths[column]);
     trim(line);
     out += line + "\n";
   }

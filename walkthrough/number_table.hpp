@@ -25,7 +25,8 @@ struct NamedMatrix {
 std::string side_by_side(const std::vector<NamedMatrix>& matrices, int decimals = 3);
 
 /// Rows of cells, columns aligned: the first to the left, the others to the right. The first row is
-/// the heading. Cells may hold UTF-8.
+/// the heading. Two blanks part the columns, or one where the table is else wider than 80 columns.
+/// Cells may hold UTF-8.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace flashbook

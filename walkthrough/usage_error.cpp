@@ -12,7 +12,8 @@ struct Phrase {
 };
 
 constexpr Phrase phrases[] = {
-    {"Could not convert: (\\S+) = (.*)", "$1 is '$2': pass a number, whole where it counts things"},
+    {"Could not convert: (\\S+) = (.*)",
+     "$1 is '$2': pass a number, whole where it counts things; what only switches takes no value"},
     {"(\\S+): Value (.*) not in range (\\S+) to (\\S+)", "$1 is '$2': pass a number from $3 to $4"},
     {"(\\S+): (.*) not in \\{(.*)\\}", "$1 is '$2': pass one of $3"},
     {"(\\S+): At Most 1 required but received ([0-9]+)", "$1 is given $2 times: give it once"},

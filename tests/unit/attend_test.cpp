@@ -55,6 +55,7 @@ TEST_CASE("attend writes outputs of Q's rank and layout") {
       "--do do.npy --dlse dlse.npy --bias bias.npy --alibi slopes.npy --sinks sinks.npy "
       "--causal top-left --window 3 inf --softcap 2 --impl oracle");
   CHECK_MESSAGE(run.status == 0, run.err);
+  CHECK(run.out.find("N_k = 7,\n  d = 8, d_v = 6, scale 0.353553, causal") != std::string::npos);
   using Shape = std::vector<std::int64_t>;
   CHECK(read_npy(t.path("out/o.npy")).shape == Shape{2, 5, 4, 6});
   CHECK(read_npy(t.path("out/lse.npy")).shape == Shape{2, 4, 5});

@@ -116,6 +116,8 @@ TEST_CASE("step --input: the reader's tensors, one file, three or four, matrices
   const auto four =
       json_of(scratch, "step backward --input q.npy k.npy v.npy do.npy --br 4 --bc 3");
   CHECK(four["visited_tiles"] == 8);
+  CHECK(four["input"] == "q.npy …");
+  CHECK(json_of(scratch, "step backward --input x.npy")["input"] == "x.npy, a random dO");
   scratch.save("long.npy", {300, 2});  // in tiles of 2 × 2, there would be 22,500 of them
   CHECK(json_of(scratch, "step forward --from 1 --to 1 --input long.npy")["br"] == 4);
   CHECK(json_of(scratch, "step forward --input x.npy --dtype bf16")["dtype"] == "bf16");
@@ -186,12 +188,16 @@ TEST_CASE("step --input: bad files are refused by name") {
   t.save("cube.npy", {5, 3, 2});
   check_refused(t, "step forward --input nowhere.npy", {"--input", "nowhere.npy"});
   check_refused(t, "step forward --input x.npy x.npy", {"--input has 2 files"});
-  check_refused(t, "step forward --input x.npy y.npy x.npy", {"--input", "--k has 4 channels"});
-  check_refused(t, "step forward --input x.npy x.npy x.npy y.npy", {"--input", "--do"});
+  check_refused(t, "step forward --input x.npy y.npy x.npy",
+                {"--input: K has 4 channels but Q has 3"});
+  check_refused(t, "step backward --input x.npy x.npy x.npy y.npy", {"--input: dO is"});
+  check_refused(t, "step forward --input x.npy x.npy x.npy x.npy", {"4 files", "a forward pass"});
   check_refused(t, "step forward --input i.npy", {"--input", "int32"});
-  check_refused(t, "step forward --input cube.npy", {"--input", "[5, 3, 2]"});
+  check_refused(t, "step forward --input cube.npy", {"--input: Q is [5, 3, 2]", "[tokens, d]"});
   check_refused(t, "step forward --input x.npy --n 4", {"--input", "--n"});
   check_refused(t, "step forward --input x.npy --layout nhd", {"--layout"});
+  check_refused(t, "step forward --layout bhnd", {"--layout", "--input"});
+  check_refused(t, "step forward --causal=top-left", {"--causal is 'top-left'", "takes no value"});
 }
 
 }  // namespace flashbook

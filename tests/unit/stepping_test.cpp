@@ -277,6 +277,12 @@ TEST_CASE("json: every step with its place, values, moves and sums") {
   CHECK(as_json(run, 2, 3)["steps"][0]["step"] == 3);
 }
 
+TEST_CASE("table: two blanks between columns, and one where 80 columns are too few for two") {
+  const std::string name(70, 'n');
+  CHECK(table({{name, "O", "LSE"}, {"", "1", "2"}}).find("n  O  LSE\n") != std::string::npos);
+  CHECK(table({{name, "O", "dSum"}, {"", "1", "2"}}).find("n O dSum\n") != std::string::npos);
+}
+
 TEST_CASE("picture: a box a tile of S and a tile of SRAM, an arrow a way") {
   const auto count = [](const std::string& text, const std::string& part) {
     int n = 0;

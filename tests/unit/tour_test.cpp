@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "tests/unit/command_line.hpp"
 #include "tests/unit/smoke_cases.hpp"
 
@@ -11,6 +15,18 @@ using test::Run;
 using test::Scratch;
 
 #ifndef FLASHBOOK_SANITIZED  // the same code runs in other tests, in less time
+/// The lines that README.md shows of the tour's output, but for its cuts.
+std::vector<std::string> lines_in_readme() {
+  std::ifstream page(FLASHBOOK_SOURCE "/README.md");
+  std::vector<std::string> lines;
+  std::string line;
+  while (std::getline(page, line) && line != "$ ./book tour") {
+  }
+  while (std::getline(page, line) && line != "```")
+    if (!line.empty() && line != "…") lines.push_back(line);
+  return lines;
+}
+
 TEST_CASE("tour: steps, counts, draws and verifies") {
   const Scratch scratch;
   const Run run = scratch.flashbook("tour --svg traffic.svg");
@@ -22,6 +38,15 @@ TEST_CASE("tour: steps, counts, draws and verifies") {
     CHECK(run.out.find(part) != std::string::npos);
   }
   CHECK(scratch.listing() == std::vector<std::string>{"traffic.svg"});
+
+  const std::vector<std::string> shown = lines_in_readme();
+  REQUIRE(shown.size() > 5);
+  std::size_t at = 0;
+  for (const std::string& line : shown) {
+    CAPTURE(line);
+    at = run.out.find("\n" + line + "\n", at);
+    REQUIRE(at != std::string::npos);
+  }
 }
 #endif
 

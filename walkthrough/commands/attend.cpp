@@ -9,6 +9,7 @@
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/implementations.hpp"
 #include "walkthrough/output_folder.hpp"
+#include "walkthrough/text_width.hpp"
 
 namespace flashbook {
 namespace {
@@ -83,13 +84,13 @@ std::vector<OutputFolder::File> files_of(const AttendTensors& in, const AttendRe
   return files;
 }
 
-/// One line that says how the files were understood: a swapped layout shows here.
+/// Says how the files were understood: a swapped layout shows here.
 std::string describe(const AttentionProblem& problem, const Implementation& implementation) {
   const flashbook_problem& p = problem.fields();
   std::ostringstream text;
   text << implementation.name() << ", " << name(problem.dtype()) << ": B = " << p.batch
        << ", H_q = " << p.heads_q << ", H_kv = " << p.heads_kv << ", N_q = " << p.n_q
-       << ", N_k = " << p.n_k << ", d = " << p.d << ", d_v = " << p.d_v << ", scale " << p.scale;
+       << ", N_k = " << p.n_k << ",\n  d = " << p.d << ", d_v = " << p.d_v << ", scale " << p.scale;
   if (p.packed) text << ", " << p.members << " packed sequences";
   if (p.causal) text << ", causal " << name(problem.alignment());
   return text.str();
@@ -107,7 +108,7 @@ void attend(AttendFlags& flags) {
   const OutputFolder folder("--out", flags.out);
   const AttendResults out = compute(*implementation, in, backward);
   const std::vector<std::string> files = folder.write(files_of(in, out, backward));
-  std::cout << describe(in.problem, *implementation) << '\n';
+  std::cout << wrapped(describe(in.problem, *implementation), 2);
   for (const std::string& file : files) std::cout << file << '\n';
 }
 

@@ -68,11 +68,18 @@ Subject random_of(const StepFlags& flags, const io::Algorithm& algorithm) {
 }
 
 Subject files_of(const StepFlags& flags) {
+  const bool has_cotangent = flags.input.size() == 4;
+  if (has_cotangent && !flags.backward)
+    throw InputError(
+        "--input has 4 files, of which the last is dO, and a forward pass has none: "
+        "pass one or three, or use 'step backward'");
   AttendRequest request;
   request.layout = flags.layout;
   if (flags.dtype_given) request.dtype = flags.problem.dtype;
   if (flags.problem.causal) request.causal = "bottom-right";
-  return subject_of_files(flags.input, std::move(request));
+  Subject subject = subject_of_files(flags.input, std::move(request));
+  if (flags.backward && !has_cotangent) subject.source += ", a random dO";
+  return subject;
 }
 
 Subject subject_of(const StepFlags& flags, const io::Algorithm& algorithm) {
@@ -153,12 +160,16 @@ void add_pass(CLI::App& step, bool backward) {
       verb->add_option("--seed", flags->seed, "of random numbers")->capture_default_str();
   CLI::Option* input = verb->add_option(
       "--input", flags->input,
-      "your .npy: one that is Q, K and V, or three, or a fourth for dO (default: four tokens)");
+      backward
+          ? "your .npy: one that is Q, K and V, or three, or a fourth for dO (default: four tokens)"
+          : "your .npy: one that is Q, K and V, or three (default: four tokens)");
   input->type_name("FILE ...");
   for (const char* size : {"--n", "--d", "--batch", "--heads"})
     input->excludes(verb->get_option(size));
   input->excludes(seed);
-  verb->add_option("--layout", flags->layout, "of --input: bnhd or bhnd")->capture_default_str();
+  verb->add_option("--layout", flags->layout, "of --input: bnhd or bhnd")
+      ->capture_default_str()
+      ->needs(input);
   add_output(*verb, *flags);
   verb->callback([flags, verb] {
     for (const char* size : {"--n", "--d", "--batch", "--heads", "--seed"})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <regex>
 
 #include "cpu_reference/error.hpp"
 #include "sim/io/closed_form/closed_form.hpp"
@@ -42,12 +43,16 @@ Tensor random_cotangent(const AttentionProblem& p, const Tensor& q, std::mt19937
   return random_tensor(std::move(shape), p.dtype(), random);
 }
 
-/// Errors name the tensor as `attend` would; the flag is ours.
+/// Errors name a tensor by the flag that it has in `attend`; here one flag has them all.
 AttendTensors load(const AttendRequest& request) {
   try {
     return load_tensors(request);
   } catch (const InputError& error) {
-    throw InputError(std::string("--input: ") + error.what());
+    std::string text = error.what();
+    for (const auto& [flag, tensor] :
+         {std::pair{"--q", "Q"}, {"--k", "K"}, {"--v", "V"}, {"--do", "dO"}})
+      text = std::regex_replace(text, std::regex(std::string(flag) + "\\b"), tensor);
+    throw InputError("--input: " + text);
   }
 }
 
