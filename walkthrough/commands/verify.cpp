@@ -65,6 +65,7 @@ struct Judged {
   std::vector<std::string> names;
   std::vector<CaseReport> reports;
   std::string stopped;  ///< why some cases were not run; empty if all were
+  std::vector<plugin::Raised> raised;
 };
 
 void print_counts(const std::vector<CaseReport>& reports, const std::vector<std::string>& names) {
@@ -151,7 +152,7 @@ Judged run(const Options& options) {
   if (!options.plugin.empty()) {
     plugin::Verdict verdict = plugin::verify_plugin(
         {options.plugin, options.plugin, cases, options.seed}, options.timeout, show);
-    return {{verdict.name}, std::move(verdict.reports), verdict.stopped};
+    return {{verdict.name}, std::move(verdict.reports), verdict.stopped, verdict.raised};
   }
   const Implementations all = chosen_implementations(options);
   Judged judged;
@@ -193,6 +194,14 @@ void print_report(const Judged& judged, bool is_plugin) {
   if (!judged.stopped.empty()) std::cout << "\nStopped: " << judged.stopped << ".\n";
 }
 
+/// Each traceback of a Python module once.
+void print_raised(const std::vector<plugin::Raised>& raised) {
+  for (const plugin::Raised& each : raised)
+    std::cerr << "\n"
+              << each.first << " (the first of " << each.times << ") was raised at\n"
+              << each.frames;
+}
+
 /// The whole suite's word on each kernel.
 void write_receipts(const std::vector<CaseReport>& reports, const std::string& folder) {
   const auto without = receipts::write_parts(
@@ -217,6 +226,7 @@ void verify_command(const Options& options) {
     std::cout << margins_of(judged.reports).markdown(judged.names);
   else
     print_report(judged, is_plugin);
+  print_raised(judged.raised);
   if (!options.receipt.empty()) write_receipts(judged.reports, options.receipt);
   const bool is_vacuous = is_plugin && was_nothing_judged(judged.reports);
   if (any(judged.reports, Status::failed) || !judged.stopped.empty() || is_vacuous)
