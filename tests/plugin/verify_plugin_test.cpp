@@ -165,6 +165,14 @@ TEST_CASE("it stops after calls that do not return, and says what was not run") 
   CHECK(run.out.find(" cases were not run", stopped) != std::string::npos);
 }
 
+TEST_CASE("of many failures the first are printed, and all are counted by kind") {
+  const Run run = verify(FLASHBOOK_FAULTY, "lse_in_base_2", "--case '?[il]*/*/fp32'");
+  CHECK(run.status == 1);
+  const std::size_t more = run.out.find(" more; all of them: align ");
+  REQUIRE_MESSAGE(more != std::string::npos, run.out);
+  CHECK(run.out.find(", size ", more) != std::string::npos);
+}
+
 TEST_CASE("the line that a failure prints shows it again") {
   auto found = faulty("grouped_modulo", "heads/8-2-rows-17/fp32", "--seed 3");
   std::string line = found["heads/8-2-rows-17/fp32"]["command"];

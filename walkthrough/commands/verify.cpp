@@ -112,6 +112,17 @@ bool is_refusal(const std::string& reason) {
   return reason.find(" is refused: ") != std::string::npos;
 }
 
+/// "align 28, nan 12": cases of a status, by what is before the slash of their names.
+std::string counts_by_kind(const std::vector<CaseReport>& reports, Status status) {
+  std::map<std::string, int> counts;
+  for (const CaseReport& report : reports)
+    if (report.status == status) ++counts[report.case_name.substr(0, report.case_name.find('/'))];
+  std::string text;
+  for (const auto& [kind, count] : counts)
+    text += (text.empty() ? "" : ", ") + kind + " " + std::to_string(count);
+  return text;
+}
+
 void print_reasons(const std::vector<CaseReport>& reports, Status status, const char* heading) {
   std::size_t printed = 0, total = 0;
   for (const CaseReport& report : reports) {
@@ -123,7 +134,9 @@ void print_reasons(const std::vector<CaseReport>& reports, Status status, const 
     if (status == Status::failed && !report.command.empty())
       std::cout << "  again: " << as_typed(report.command) << "\n";
   }
-  if (total > printed) std::cout << "… and " << total - printed << " more\n";
+  if (total > printed)
+    std::cout << paragraph("… ", "and " + std::to_string(total - printed) +
+                                     " more; all of them: " + counts_by_kind(reports, status));
 }
 
 /// Each reason of a refusal, with the number of cases that it kept from being judged.
