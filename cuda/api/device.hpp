@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "cuda/api/place.hpp"
+
 namespace flashbook {
 
 /// Launches that were made ready to be timed again and again.
@@ -36,6 +38,8 @@ class Device {
   /// Memory that is aligned to 256 bytes and holds anything. Throws std::bad_alloc.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// Told what lies in memory that it has allocated: an address that faults has a name then.
+  virtual void note(const Place&) {}
   /// Copies between the caller's memory and the machine's; done when they return.
   virtual void copy_in(void* to, const void* from, std::size_t bytes) = 0;
   virtual void copy_out(void* to, const void* from, std::size_t bytes) = 0;

@@ -16,14 +16,19 @@ namespace flashbook {
 /// in every type, so that a kernel which reads what nobody wrote shows it.
 class DeviceMemory {
  public:
-  DeviceMemory(Device& device, std::size_t bytes);
+  /// `what` names it in errors.
+  DeviceMemory(Device& device, const std::string& what, std::size_t bytes);
+  /// For a tensor of the elements `span`.
+  DeviceMemory(Device& device, const std::string& what, const Span& span,
+               std::size_t element_bytes);
 
   std::byte* data() const { return memory_.get() + band; }
   std::size_t size() const { return size_; }
-  /// Throws std::runtime_error that names `what` if a band was written to.
-  void check_bands(const std::string& what) const;
+  const Place& place() const { return place_; }
+  /// Throws std::runtime_error that says beside which element of it a band was written to.
+  void check_bands() const;
   /// Its bytes, between bands that were checked.
-  std::vector<std::byte> read(const std::string& what) const;
+  std::vector<std::byte> read() const;
 
   static constexpr std::size_t band = 256;
 
@@ -33,9 +38,12 @@ class DeviceMemory {
     void operator()(std::byte* memory) const { device.release(memory); }
   };
 
+  [[noreturn]] void fail(const std::byte* written) const;
+
   Device& device_;
   std::size_t size_, band_behind_;  // which fills up the last 256 bytes
   std::unique_ptr<std::byte, Release> memory_;
+  Place place_;
 };
 
 /// A tensor of a caller and its copy on a device.
@@ -43,11 +51,11 @@ class DeviceTensor {
  public:
   /// Copies the whole span, gaps between strides included: what they hold must survive. `host` is
   /// element (0, 0, 0, 0), or null: there is no such tensor.
-  DeviceTensor(Device& device, std::string name, const void* host, const Span& span,
+  DeviceTensor(Device& device, const std::string& name, const void* host, const Span& span,
                std::size_t element_bytes);
 
   /// Element (0, 0, 0, 0) on the device, or null.
-  void* data() const { return memory_ ? memory_->data() + before_first() : nullptr; }
+  void* data() const { return memory_ ? memory_->data() + bytes_before_zero() : nullptr; }
   /// Copies to `host` the elements that have changed on the device. Others, such as those of a
   /// tensor that is interleaved with this one, are not written.
   void copy_back(void* host) const;
@@ -55,11 +63,10 @@ class DeviceTensor {
   void check_unchanged() const;
 
  private:
-  std::size_t before_first() const { return static_cast<std::size_t>(-first_) * element_bytes_; }
+  std::ptrdiff_t bytes_before_zero() const {
+    return -memory_->place().first * memory_->place().element_bytes;
+  }
 
-  std::string name_;
-  std::int64_t first_;
-  std::size_t element_bytes_;
   std::vector<std::byte> before_;
   std::optional<DeviceMemory> memory_;  // or none: there is no such tensor
 };

@@ -150,7 +150,7 @@ ForwardCall::ForwardCall(ForwardPass pass, const AttentionProblem& problem, cons
       in_(problem, inputs, device),
       o_(Copies(problem, device).query_side("O", outputs.o, problem->o, problem->d_v)),
       lse_(Copies(problem, device).lse("LSE", outputs.lse)),
-      workspace_(device, pass_.workspace_bytes(problem.fields())) {}
+      workspace_(device, "the workspace", pass_.workspace_bytes(problem.fields())) {}
 
 void ForwardCall::launch() const {
   flashbook_forward_tensors tensors = {};
@@ -160,7 +160,7 @@ void ForwardCall::launch() const {
 }
 
 void ForwardCall::copy_back() const {
-  workspace_.check_bands("the workspace");
+  workspace_.check_bands();
   in_.check_unchanged();
   o_.copy_back(outputs_.o);
   lse_.copy_back(outputs_.lse);
@@ -184,7 +184,7 @@ BackwardCall::BackwardCall(BackwardPass pass, const AttentionProblem& problem, c
       grad_v_(Copies(problem, device).key_side("dV", gradients.v, problem->grad_v, problem->d_v)),
       grad_bias_(Copies(problem, device).contiguous("dBias", gradients.bias, problem.bias_size())),
       grad_sinks_(Copies(problem, device).contiguous("dSinks", gradients.sinks, problem->heads_q)),
-      workspace_(device, pass_.workspace_bytes(problem.fields())) {}
+      workspace_(device, "the workspace", pass_.workspace_bytes(problem.fields())) {}
 
 void BackwardCall::launch() const {
   flashbook_backward_tensors tensors = {};
@@ -198,7 +198,7 @@ void BackwardCall::launch() const {
 }
 
 void BackwardCall::copy_back() const {
-  workspace_.check_bands("the workspace");
+  workspace_.check_bands();
   in_.check_unchanged();
   for (const DeviceTensor* read : {&o_, &lse_, &grad_o_, &grad_lse_}) read->check_unchanged();
   grad_q_.copy_back(gradients_.q);

@@ -108,7 +108,9 @@ inline LaunchStatus status_of(const simt::Report& report) {
   if (report.clean()) return {};
   const std::size_t others = report.findings.size() - 1;
   return {report.findings.front().text() +
-          (others ? "and " + std::to_string(others) + " other findings" : "")};
+          (others == 0   ? ""
+           : others == 1 ? "and another finding"
+                         : "and " + std::to_string(others) + " other findings")};
 }
 
 inline simt::Dim3 dim(const GridShape& g) {

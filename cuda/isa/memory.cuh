@@ -163,6 +163,10 @@ class Reference {
 
   Reference(const simt::Pointer<T>& at, Site site) : at_(at), site_(site) {}
   Reference(const Reference&) = delete;
+  /// `sees ? t.q(i) : 0` would be an int here, and is a float on a GPU. As the 0 could become a
+  /// Reference, too, it does not compile: 0.0f is meant. Not defined, as nothing else may use it.
+  template <class U>
+  requires(std::is_integral_v<U>&& std::is_floating_point_v<Value>) Reference(U);
 
   operator Value() && { return value(); }
   void operator=(Value x) && requires(!std::is_const_v<T>) { Space::store(at_, x, site_); }

@@ -46,6 +46,17 @@ std::string text_of(const std::array<Index, 4>& at) {
   return out.str();
 }
 
+/// Of O and dQ [B, N_q, H_q, d], and of the LSE [1, B, H_q, N_q]: has the query of this element an
+/// LSE of −∞?
+bool is_of_empty_row(const Expectation& expected, Output output, std::size_t index,
+                     const std::array<Index, 4>& sizes) {
+  const std::vector<double>& lse = expected.exact[Output::LSE];
+  if (output == Output::LSE) return lse[index] == -infinity;
+  if ((output != Output::O && output != Output::dQ) || lse.empty()) return false;
+  const auto [b, token, h, channel] = coordinates(index, sizes);
+  return lse[static_cast<std::size_t>((b * sizes[2] + h) * sizes[1] + token)] == -infinity;
+}
+
 }  // namespace
 
 double Margins::largest() const {
@@ -80,7 +91,8 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
       margins.largest_error = std::abs(error[i]);
     if (i > 0 && !is_more(used, margins.gate1)) continue;
     margins.gate1 = used;
-    margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance};
+    margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance,
+                     is_of_empty_row(expected, output, i, sizes)};
   }
   if (!is_finite) return margins;  // the other gates speak of finite outputs
   if (const auto limit = expected.rms_limit[output])
@@ -106,7 +118,8 @@ double unsigned_nan(double x) {
   return std::isnan(x) ? std::abs(x) : x;
 }
 
-/// What is wrong with the worst element; how far it is off only where that is a number.
+/// What is wrong with the worst element; how far it is off only where that is a number, and else
+/// what most often is the cause.
 std::string gate1_fault(const Margins& m) {
   std::ostringstream out;
   out.precision(9);
@@ -114,6 +127,10 @@ std::string gate1_fault(const Margins& m) {
       << ", expected " << unsigned_nan(m.worst.expected);
   if (std::isfinite(m.gate1))
     out << " within " << m.worst.tolerance << " (off by " << m.gate1 << " times that)";
+  else if (m.worst.of_empty_row)
+    out << ": this query sees no key, so that O and dQ are 0 and the LSE -inf";
+  else if (std::isnan(m.worst.got) && std::isfinite(m.worst.expected))
+    out << ": nothing that it sees is NaN, and 0 times a hidden NaN is NaN";
   return out.str();
 }
 

@@ -14,6 +14,7 @@ namespace flashbook::conformance {
 struct Element {
   std::array<Index, 4> at = {};
   double got = 0, expected = 0, tolerance = 0;
+  bool of_empty_row = false;  ///< of O, LSE or dQ, and its query sees no key
 };
 
 /// How one output fared: the largest fraction of each gate that was used; above 1 fails.

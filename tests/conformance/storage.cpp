@@ -1,6 +1,7 @@
 #include "tests/conformance/storage.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace flashbook::conformance {
@@ -38,6 +39,10 @@ Layout contiguous(const std::array<std::int64_t, 4>& sizes) {
   for (std::size_t axis = 3; axis > 0; --axis)
     layout.strides[axis - 1] = layout.strides[axis] * sizes[axis];
   return layout;
+}
+
+bool is_same(double a, double b) {
+  return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
 }
 
 Storage::Storage(DType dtype, const Layout& layout)
@@ -102,6 +107,13 @@ std::vector<double> Storage::numbers() const {
   std::vector<double> values(static_cast<std::size_t>(layout_.size()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = get(static_cast<std::int64_t>(i));
   return values;
+}
+
+bool Storage::is_same_as(const Storage& other) const {
+  if (bytes_ == other.bytes_) return true;  // as nearly always
+  for (std::int64_t i = 0; i < layout_.size(); ++i)
+    if (!is_same(get(i), other.get(i))) return false;
+  return true;
 }
 
 }  // namespace flashbook::conformance

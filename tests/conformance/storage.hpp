@@ -21,6 +21,10 @@ struct Layout {
 /// Layout of a contiguous tensor.
 Layout contiguous(const std::array<std::int64_t, 4>& sizes);
 
+/// The same number, sign of zero included, or NaN both: which NaN comes out of arithmetic, its sign
+/// too, depends on the order of operands, and compilers and vector loops choose that.
+bool is_same(double a, double b);
+
 /// A tensor in memory that starts out as NaN everywhere, with 64 NaN elements on either side of it.
 /// The NaN has a bit pattern that arithmetic does not produce, so an element that was never written
 /// is told from one that was written with NaN.
@@ -44,6 +48,8 @@ class Storage {
   bool untouched(std::int64_t index) const;
   /// Elements outside the tensor (guard bands, gaps between strides) that no longer hold theirs.
   std::int64_t trespassed() const;
+  /// Whether each element is the same as the other's, which is laid out alike.
+  bool is_same_as(const Storage& other) const;
 
  private:
   std::size_t offset(std::int64_t index) const;

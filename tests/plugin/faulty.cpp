@@ -51,7 +51,7 @@ bool sees(const Problem& p, int64_t i, int64_t j) {
 }
 
 template <class T>
-T* row(T* data, const flashbook_strides& s, int64_t b, int64_t token, int64_t head) {
+T* row_of(T* data, const flashbook_strides& s, int64_t b, int64_t token, int64_t head) {
   return data + b * s.batch + token * s.token + head * s.head;
 }
 
@@ -121,19 +121,29 @@ void misuse_the_process() {
   }
 }
 
+/// In the memory of tensors, or outside.
+void misuse_the_tensors(const Problem& p, const flashbook_forward_tensors& t) {
+  volatile auto* const q = static_cast<float*>(const_cast<void*>(t.q));
+  volatile auto* const o = static_cast<float*>(t.o);
+  const int64_t size = p.batch * p.n_q * p.heads_q * p.d_v, far = 1 << 20;
+  if (fault("writes_before")) o[-1] = 1;
+  if (fault("writes_behind")) o[size] = 1;
+  if (fault("writes_far_before")) o[-far] = 1;
+  if (fault("writes_far_behind")) o[far] = 1;
+  if (fault("reads_far_behind")) (void)q[far];
+  if (fault("reads_a_null_pointer")) (void)*static_cast<const volatile float*>(t.bias);
+  if (fault("writes_to_inputs")) q[0] = q[0] + 1;
+}
+
 /// What no number shows.
-void misbehave(const void* read, void* written) {
-  volatile auto* const inputs = static_cast<float*>(const_cast<void*>(read));
-  volatile auto* const outputs = static_cast<float*>(written);
+void misbehave(const Problem& p, const flashbook_forward_tensors& t) {
   if (fault("crashes")) std::raise(SIGSEGV);
   if (fault("aborts")) std::abort();
   if (fault("exits")) std::_Exit(7);
   if (fault("hangs")) hang();
   misuse_the_process();
   if (fault("throws")) throw std::runtime_error("no such head");
-  if (fault("writes_before")) outputs[-1] = 1;
-  if (fault("writes_far_behind")) outputs[1 << 20] = 1;
-  if (fault("writes_to_inputs")) inputs[0] = inputs[0] + 1;
+  misuse_the_tensors(p, t);
 }
 
 int supports(const Table*, const Problem* p, char* message) {
@@ -151,32 +161,37 @@ size_t workspace_bytes(const Table*, const Problem* p) {
   return p->n_q > 1 && fault("asks_for_all_bytes") ? SIZE_MAX - 300 : 0;
 }
 
+/// O and LSE of row i.
+void forward_row(const Problem& p, const flashbook_forward_tensors& t, int64_t b, int64_t h,
+                 int64_t i) {
+  const flashbook_strides qs = strides_of(p, p.q, p.n_q, p.heads_q, p.d);
+  const int64_t g = kv_head(p, h);
+  const float* v = row_of(static_cast<const float*>(t.v), p.v, b, 0, g);
+  const Softmax of = softmax(p, row_of(static_cast<const float*>(t.q), qs, b, i, h),
+                             row_of(static_cast<const float*>(t.k), p.k, b, 0, g), p.k, i);
+  float* o = row_of(static_cast<float*>(t.o), p.o, b, i, h);
+  for (int64_t c = 0; c < p.d_v; ++c) {
+    double sum = fault("nan_in_empty_rows") && p.n_k > 0 ? of.P[0] * 0 : 0;
+    for (std::size_t j = 0; j < of.P.size(); ++j)
+      if (sees(p, i, static_cast<int64_t>(j)))
+        sum += of.P[j] * static_cast<double>(v[static_cast<int64_t>(j) * p.v.token + c]);
+    o[c] = static_cast<float>(sum);
+  }
+  static_cast<float*>(t.lse)[(b * p.heads_q + h) * p.n_q + i] =
+      static_cast<float>(fault("lse_in_base_2") ? of.lse / std::log(2.0) : of.lse);
+}
+
 int forward(const Table*, const Problem* problem, const flashbook_forward_tensors* t, void*, void*,
             char*) {
   static int calls = 0;
   const Problem& p = *problem;
   if (fault("leaves_traps")) ::fedisableexcept(FE_ALL_EXCEPT);
-  if (p.n_q > 1) misbehave(t->q, t->o);
+  if (p.n_q > 1) misbehave(p, *t);
   if (p.n_q > 1 && fault("out_of_memory")) return FLASHBOOK_OUT_OF_MEMORY;
   if (p.n_q > 1 && fault("silent")) return FLASHBOOK_FAILED;
-  const flashbook_strides qs = strides_of(p, p.q, p.n_q, p.heads_q, p.d);
   const int64_t whole_tiles = p.n_q > 16 ? p.n_q / 16 * 16 : p.n_q;
   for_each_row(p, [&](int64_t b, int64_t h, int64_t i) {
-    if (fault("tail_unwritten") && i >= whole_tiles) return;
-    const int64_t g = kv_head(p, h);
-    const float* v = row(static_cast<const float*>(t->v), p.v, b, 0, g);
-    const Softmax of = softmax(p, row(static_cast<const float*>(t->q), qs, b, i, h),
-                               row(static_cast<const float*>(t->k), p.k, b, 0, g), p.k, i);
-    float* o = row(static_cast<float*>(t->o), p.o, b, i, h);
-    for (int64_t c = 0; c < p.d_v; ++c) {
-      double sum = fault("nan_in_empty_rows") && p.n_k > 0 ? of.P[0] * 0 : 0;
-      for (std::size_t j = 0; j < of.P.size(); ++j)
-        if (sees(p, i, static_cast<int64_t>(j)))
-          sum += of.P[j] * static_cast<double>(v[static_cast<int64_t>(j) * p.v.token + c]);
-      o[c] = static_cast<float>(sum);
-    }
-    static_cast<float*>(t->lse)[(b * p.heads_q + h) * p.n_q + i] =
-        static_cast<float>(fault("lse_in_base_2") ? of.lse / std::log(2.0) : of.lse);
+    if (!fault("tail_unwritten") || i < whole_tiles) forward_row(p, *t, b, h, i);
   });
   float& first = *static_cast<float*>(t->o);
   if (p.n_q > 1 && fault("differs") && ++calls % 2 == 0) first = std::nextafter(first, 9.F);
@@ -184,59 +199,83 @@ int forward(const Table*, const Problem* problem, const flashbook_forward_tensor
   return FLASHBOOK_OK;
 }
 
-/// Gradients of all tensors, in double; [B, N, H, channels], contiguous.
-struct Sums {
-  explicit Sums(int64_t size) : x(static_cast<std::size_t>(size), 0) {}
+/// A gradient in double: [B, N, H, channels], contiguous.
+struct Sum {
+  Sum(int64_t b, int64_t n, int64_t h, int64_t c)
+      : batch(b), tokens(n), heads(h), channels(c), x(static_cast<std::size_t>(b * n * h * c), 0) {}
+
+  int64_t batch, tokens, heads, channels;
   std::vector<double> x;
 
-  void write(float* data, const flashbook_strides& s, int64_t batch, int64_t tokens, int64_t heads,
-             int64_t channels) const {
+  double* row(int64_t b, int64_t n, int64_t h) {
+    return &x[static_cast<std::size_t>(((b * tokens + n) * heads + h) * channels)];
+  }
+  void write(float* data, const flashbook_strides& s) const {
     const double* from = x.data();
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t n = 0; n < tokens; ++n)
         for (int64_t h = 0; h < heads; ++h)
           for (int64_t c = 0; c < channels; ++c)
-            row(data, s, b, n, h)[c] = static_cast<float>(*from++);
+            row_of(data, s, b, n, h)[c] = static_cast<float>(*from++);
   }
 };
+
+struct Sums {
+  explicit Sums(const Problem& p)
+      : dQ(p.batch, p.n_q, p.heads_q, p.d),
+        dK(p.batch, p.n_k, p.heads_kv, p.d),
+        dV(p.batch, p.n_k, p.heads_kv, p.d_v) {}
+  Sum dQ, dK, dV;
+};
+
+/// dS of a row: P (dP - D), with the soft-cap's derivative.
+std::vector<double> score_gradients(const Problem& p, const Softmax& of, const float* v,
+                                    const float* dO) {
+  std::vector<double> dS = of.P;
+  double D = 0;
+  for (std::size_t j = 0; j < dS.size(); ++j) {
+    if (of.P[j] == 0) continue;
+    dS[j] = dot(dO, v + static_cast<int64_t>(j) * p.v.token, p.d_v);
+    D += of.P[j] * dS[j];
+  }
+  for (std::size_t j = 0; j < dS.size(); ++j)
+    if (of.P[j] != 0) dS[j] = of.P[j] * (dS[j] - D) * of.slope[j];
+  return dS;
+}
+
+/// What row i adds.
+void add_row(Sums& sums, const Problem& p, const flashbook_backward_tensors& t, int64_t b,
+             int64_t h, int64_t i) {
+  const int64_t g = kv_head(p, h);
+  const float* q = row_of(static_cast<const float*>(t.q), p.q, b, i, h);
+  const float* k = row_of(static_cast<const float*>(t.k), p.k, b, 0, g);
+  const float* v = row_of(static_cast<const float*>(t.v), p.v, b, 0, g);
+  const float* dO = row_of(static_cast<const float*>(t.grad_o), p.grad_o, b, i, h);
+  const Softmax of = softmax(p, q, k, p.k, i);
+  const std::vector<double> dS = score_gradients(p, of, v, dO);
+  double* dq = sums.dQ.row(b, i, h);
+  for (int64_t key = 0; key < p.n_k; ++key) {
+    if (!sees(p, i, key)) continue;
+    const auto j = static_cast<std::size_t>(key);
+    double *dk = sums.dK.row(b, key, g), *dv = sums.dV.row(b, key, g);
+    for (int64_t c = 0; c < p.d; ++c) {
+      dq[c] += scale_of(p) * dS[j] * static_cast<double>(k[key * p.k.token + c]);
+      dk[c] += (fault("dk_without_scale") ? 1 : scale_of(p)) * dS[j] * static_cast<double>(q[c]);
+    }
+    for (int64_t c = 0; c < p.d_v; ++c) dv[c] += of.P[j] * static_cast<double>(dO[c]);
+  }
+}
 
 int backward(const Table*, const Problem* problem, const flashbook_backward_tensors* t, void*,
              void*, char*) {
   const Problem& p = *problem;
   if (fault("leaves_traps")) ::fedisableexcept(FE_ALL_EXCEPT);
-  const double scale = scale_of(p);
-  Sums dQ(p.batch * p.n_q * p.heads_q * p.d), dK(p.batch * p.n_k * p.heads_kv * p.d),
-      dV(p.batch * p.n_k * p.heads_kv * p.d_v);
-  for_each_row(p, [&](int64_t b, int64_t h, int64_t i) {
-    const int64_t g = kv_head(p, h);
-    const float* q = row(static_cast<const float*>(t->q), p.q, b, i, h);
-    const float* k = row(static_cast<const float*>(t->k), p.k, b, 0, g);
-    const float* v = row(static_cast<const float*>(t->v), p.v, b, 0, g);
-    const float* dO = row(static_cast<const float*>(t->grad_o), p.grad_o, b, i, h);
-    const Softmax of = softmax(p, q, k, p.k, i);
-    std::vector<double> dP(of.P.size(), 0);
-    double D = 0;
-    for (std::size_t j = 0; j < dP.size(); ++j)
-      if (of.P[j] != 0)
-        D += of.P[j] * (dP[j] = dot(dO, v + static_cast<int64_t>(j) * p.v.token, p.d_v));
-    for (std::size_t j = 0; j < dP.size(); ++j) {
-      const auto key = static_cast<int64_t>(j);
-      if (!sees(p, i, key)) continue;
-      const double dX = of.P[j] == 0 ? 0 : of.P[j] * (dP[j] - D) * of.slope[j] * scale;
-      double* dq = &dQ.x[static_cast<std::size_t>(((b * p.n_q + i) * p.heads_q + h) * p.d)];
-      double* dk = &dK.x[static_cast<std::size_t>(((b * p.n_k + key) * p.heads_kv + g) * p.d)];
-      double* dv = &dV.x[static_cast<std::size_t>(((b * p.n_k + key) * p.heads_kv + g) * p.d_v)];
-      for (int64_t c = 0; c < p.d; ++c) {
-        dq[c] += dX * static_cast<double>(k[key * p.k.token + c]);
-        dk[c] += (fault("dk_without_scale") ? dX / scale : dX) * static_cast<double>(q[c]);
-      }
-      for (int64_t c = 0; c < p.d_v; ++c) dv[c] += of.P[j] * static_cast<double>(dO[c]);
-    }
-  });
+  Sums sums(p);
+  for_each_row(p, [&](int64_t b, int64_t h, int64_t i) { add_row(sums, p, *t, b, h, i); });
   if (fault("crashes_in_backward")) std::raise(SIGFPE);
-  dQ.write(static_cast<float*>(t->grad_q), p.grad_q, p.batch, p.n_q, p.heads_q, p.d);
-  dK.write(static_cast<float*>(t->grad_k), p.grad_k, p.batch, p.n_k, p.heads_kv, p.d);
-  dV.write(static_cast<float*>(t->grad_v), p.grad_v, p.batch, p.n_k, p.heads_kv, p.d_v);
+  sums.dQ.write(static_cast<float*>(t->grad_q), p.grad_q);
+  sums.dK.write(static_cast<float*>(t->grad_k), p.grad_k);
+  sums.dV.write(static_cast<float*>(t->grad_v), p.grad_v);
   return FLASHBOOK_OK;
 }
 

@@ -20,7 +20,10 @@ target_compile_definitions(plugin_no_plugin PRIVATE flashbook_plugin=another_nam
 
 flashbook_test(verify_plugin_test
   LINK flashbook::reference nlohmann_json::nlohmann_json
-  SOURCES plugin/verify_plugin_test.cpp unit/command_line.cpp)
+  SOURCES plugin/verify_plugin_test.cpp plugin/plugin_sources_test.cpp unit/command_line.cpp)
+if(NOT no_numpy)
+  target_sources(verify_plugin_test PRIVATE plugin/python_plugin_test.cpp)
+endif()
 target_compile_definitions(verify_plugin_test PRIVATE
   FLASHBOOK_PROGRAM="$<TARGET_FILE:flashbook>"
   FLASHBOOK_FAULTY="$<TARGET_FILE:plugin_faulty>"
@@ -28,8 +31,7 @@ target_compile_definitions(verify_plugin_test PRIVATE
   FLASHBOOK_NAIVE_SOURCE="${templates}/naive.c"
   FLASHBOOK_EMULATED_TEMPLATE="${templates}/one_warp_a_row.cpp"
   FLASHBOOK_NO_PLUGIN="$<TARGET_FILE:plugin_no_plugin>"
-  FLASHBOOK_NUMPY_TEMPLATE="${templates}/with_numpy.py"
-  $<$<NOT:$<BOOL:${no_numpy}>>:FLASHBOOK_HAS_NUMPY>)
+  FLASHBOOK_NUMPY_TEMPLATE="${templates}/with_numpy.py")
 add_dependencies(verify_plugin_test flashbook plugin_faulty plugin_naive plugin_no_plugin)
 
 if(FLASHBOOK_HAS_CUDA)

@@ -2,60 +2,13 @@
 // wrong with it, and none takes the suite down.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
+#include "tests/plugin/plugin_runs.hpp"
 
-#include "tests/unit/command_line.hpp"
+using namespace flashbook::test;
 
 namespace {
 
-using flashbook::test::check_refused;
-using flashbook::test::Run;
-using flashbook::test::Scratch;
-using nlohmann::json;
-
-/// `verify --plugin` on a library, with a mistake of faulty.cpp.
-Run verify(const std::string& library, const std::string& fault, const std::string& arguments) {
-  return Scratch().shell("FAULT='" + fault + "' '" FLASHBOOK_PROGRAM "' verify --plugin '" +
-                         library + "' " + arguments);
-}
-
-/// Case → its report.
-std::map<std::string, json> reports(const Run& run) {
-  CAPTURE(run.err);
-  REQUIRE(run.status < 2);
-  std::map<std::string, json> by_name;
-  for (json& each : json::parse(run.out)) by_name[each["case"]] = each;
-  return by_name;
-}
-
-std::map<std::string, json> faulty(const std::string& fault, const std::string& cases,
-                                   const std::string& more = {}) {
-  return reports(verify(FLASHBOOK_FAULTY, fault, "--json --case '" + cases + "' " + more));
-}
-
-using Outputs = std::set<std::string>;
 const Outputs all = {"O", "LSE", "dQ", "dK", "dV"};
-
-Outputs failing(const json& report) {
-  Outputs outputs;
-  for (const json& output : report["outputs"])
-    if (!output["passed"]) outputs.insert(output["output"].get<std::string>());
-  return outputs;
-}
-
-std::string reasons(const json& report) {
-  std::string text;
-  for (const json& reason : report["reasons"]) text += reason.get<std::string>() + "\n";
-  return text;
-}
-
-bool says(const json& report, const std::string& part) {
-  return reasons(report).find(part) != std::string::npos;
-}
 
 /// A mistake that numbers show: one of the cases that fails of it, in which outputs and words, and
 /// one that must not (empty: all fail).
@@ -137,9 +90,7 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       {"throws", "no such head"},
       {"out_of_memory", "it ran out of memory"},
       {"silent", "it returned status 3 without a message"},
-      {"writes_before", "memory next to O was written to"},
-      {"writes_far_behind", "it crashed: Segmentation fault (signal 11), in forward"},
-      {"writes_to_inputs", "Q was written to, which is only read"},
+      {"writes_to_inputs", "memory was written to that is only read: in Q, at element 0"},
       {"asks_for_all_bytes", "it ran out of memory"},
       {"supports_crashes", "it crashed: Segmentation fault (signal 11), in supports_forward"},
       {"supports_fails", "asked whether it takes the problem, it returned status 3"},
@@ -158,8 +109,27 @@ TEST_CASE("what no number shows is that case's failure, and the suite goes on") 
       CHECK(found[rows]["outputs"].empty());
     }
   }
-  auto found = faulty("crashes_in_backward", "heads/8-2-*/fp32");
+  auto found = faulty("crashes", "heads/8-2-rows-2/fp32");  // by a signal, without an address
+  CHECK(!says(found["heads/8-2-rows-2/fp32"], "element"));
+  found = faulty("crashes_in_backward", "heads/8-2-*/fp32");
   CHECK(says(found["heads/8-2-rows-1/fp32"], "Floating point exception (signal 8), in backward"));
+}
+
+TEST_CASE(
+    "what is touched outside the tensors is named: which one, on which side, and how far off") {
+  const std::pair<std::string, std::string> faults[] = {
+      {"writes_before", "memory was written to before O, at element -1 (it has 0 to 255)"},
+      {"writes_behind", "memory was written to behind O, at element 256 (it has 0 to 255)"},
+      {"writes_far_before", "in forward, before O, at element -1048576 (it has 0 to 255)"},
+      {"writes_far_behind", "in forward, behind O, at element 1048576 (it has 0 to 255)"},
+      {"reads_far_behind", "in forward, behind Q, at element 1048576 (it has 0 to 255)"},
+      {"reads_a_null_pointer", "in forward, at a null pointer"},
+  };
+  for (const auto& [fault, words] : faults) {
+    const auto found = faulty(fault, "heads/8-2-rows-2/fp32");
+    const json& report = found.at("heads/8-2-rows-2/fp32");
+    CHECK_MESSAGE(says(report, words), reasons(report));
+  }
 }
 
 TEST_CASE("a result that differs from call to call is named") {
@@ -193,6 +163,14 @@ TEST_CASE("it stops after calls that do not return, and says what was not run") 
   CHECK(std::stoi(run.out.substr(stopped + std::string("Stopped: after ").size())) >= 5);
   CHECK(run.out.find(" calls that did not return, ", stopped) != std::string::npos);
   CHECK(run.out.find(" cases were not run", stopped) != std::string::npos);
+}
+
+TEST_CASE("of many failures the first are printed, and all are counted by kind") {
+  const Run run = verify(FLASHBOOK_FAULTY, "lse_in_base_2", "--case '?[il]*/*/fp32'");
+  CHECK(run.status == 1);
+  const std::size_t more = run.out.find(" more; all of them: align ");
+  REQUIRE_MESSAGE(more != std::string::npos, run.out);
+  CHECK(run.out.find(", size ", more) != std::string::npos);
 }
 
 TEST_CASE("the line that a failure prints shows it again") {
@@ -230,180 +208,3 @@ TEST_CASE("refusals are listed with their number of cases, and all refused is no
   CHECK(none.status == 1);
   CHECK(none.out.find("Nothing was judged") != std::string::npos);
 }
-
-TEST_CASE("what is no plug-in is one sentence, status 2") {
-  const Scratch scratch;
-  scratch.save_text("text.so", "no library");
-  const auto complains = [&](const std::string& arguments, const std::string& part) {
-    check_refused(scratch, "verify " + arguments, {part});
-  };
-  complains("--plugin nowhere.so", "there is no such file");
-  complains("--plugin .", "there is no such file");
-  complains("--plugin text.so", "it cannot be loaded");
-  complains("--plugin " FLASHBOOK_NO_PLUGIN, "it exports no flashbook_plugin");
-  complains("--plugin x.so --impl oracle", "excludes");
-  complains("--timeout 5", "requires");
-  complains("--plugin text.so --timeout nan", "--timeout is nan: pass seconds, from 0.001");
-  const std::pair<std::string, std::string> faults[] = {
-      {"other_version", "version 2"},
-      {"no_name", "it has no name"},
-      {"name_of_2_lines", "a control character"},
-      {"no_passes", "are both null"},
-      {"no_table", "returned null"},
-      {"no_size", "set size to sizeof"},
-      {"exits_at_once", "with status 3"},
-  };
-  for (const auto& [fault, words] : faults) {
-    const Run run = verify(FLASHBOOK_FAULTY, fault, "--case 'size/*'");
-    CHECK(run.status == 2);
-    CHECK(run.out.empty());
-    CHECK_MESSAGE(run.err.find(words) != std::string::npos, run.err);
-  }
-}
-
-TEST_CASE("the template in C passes all cases that it takes") {
-  const Run run = verify(FLASHBOOK_NAIVE, "", "--case 's*/*/fp32'");
-  CHECK_MESSAGE(run.status == 0, run.out);
-  CHECK(run.out.find("mine fp32") != std::string::npos);
-}
-
-TEST_CASE("a source is compiled first, and nothing of that is left") {
-  const Scratch scratch;
-  std::filesystem::create_directory(scratch.path("tmp"));
-  const std::string in_tmp = "TMPDIR='" + scratch.path("tmp").string() + "' ";
-  const auto verify = [&](const std::string& file) {
-    return scratch.shell(in_tmp + "'" FLASHBOOK_PROGRAM "' verify --case 'size/1*/fp32' --plugin" +
-                         file);
-  };
-  const Run run = verify(" '" FLASHBOOK_NAIVE_SOURCE "'");
-  CHECK_MESSAGE(run.status == 0, run.out, run.err);
-  CHECK(run.out.find("mine fp32") != std::string::npos);
-
-  scratch.save_text("mine.c", "int flashbook_plugin(void) { return nothing; }");
-  const Run wrong = verify(" mine.c");
-  CHECK(wrong.status == 2);
-  CHECK_MESSAGE(wrong.err.find("--plugin is 'mine.c': it does not compile:\n") != std::string::npos,
-                wrong.err);
-  CHECK(wrong.err.find("nothing") != std::string::npos);  // the compiler's words
-
-  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("-x'.c"));
-  CHECK(verify("=\"-x'.c\"").status == 0);
-  std::filesystem::copy_file(FLASHBOOK_NAIVE_SOURCE, scratch.path("\xff.c"));
-  CHECK(verify(" '\xff.c' --json").status == 0);
-  const Run no_room =
-      scratch.shell("TMPDIR=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin '\xff.c'");
-  CHECK(no_room.status == 2);
-  CHECK_MESSAGE(no_room.err.find("temporary folder can be made in '/nowhere'") != std::string::npos,
-                no_room.err);
-
-  scratch.save_text("hangs.c", "void* flashbook_plugin(void) { for (;;); }");
-  const Run ended =
-      scratch.shell(in_tmp + "timeout 5 '" FLASHBOOK_PROGRAM "' verify --plugin hangs.c");
-  CHECK(ended.status == 124);  // that of timeout, which asked it to end
-
-  const Run nowhere = scratch.shell("PATH=/nowhere '" FLASHBOOK_PROGRAM "' verify --plugin mine.c");
-  CHECK(nowhere.status == 2);
-  CHECK_MESSAGE(nowhere.err.find("cc is not here to compile it") != std::string::npos, nowhere.err);
-  CHECK(std::filesystem::is_empty(scratch.path("tmp")));
-}
-
-TEST_CASE("the template for the emulator passes, and without a barrier its race is named") {
-  const Scratch scratch;
-  const auto verify = [&](const std::string& text) {
-    scratch.save_text("mine.cpp", text);
-    return scratch.shell("'" FLASHBOOK_PROGRAM
-                         "' verify --case 'align/*+1/fp32' --plugin mine.cpp");
-  };
-  std::ostringstream file;
-  file << std::ifstream(FLASHBOOK_EMULATED_TEMPLATE).rdbuf();
-  std::string text = file.str();
-  const Run right = verify(text);
-  CHECK_MESSAGE(right.status == 0, right.out, right.err);
-  CHECK(right.out.find("mine fp32") != std::string::npos);
-
-  const std::string barrier = "sync_threads();  // nobody reads K and V any more";
-  REQUIRE(text.find(barrier) != std::string::npos);
-  const Run raced = verify(text.erase(text.find(barrier), barrier.size()));
-  CHECK(raced.status == 1);
-  CHECK_MESSAGE(raced.out.find("it failed: race at mine.cpp:") != std::string::npos, raced.out);
-}
-
-#ifdef FLASHBOOK_CUDA_TEMPLATE
-TEST_CASE("the template in CUDA passes, or says that there is no GPU for it") {
-  const Run run = verify(FLASHBOOK_CUDA_TEMPLATE, "", "--case 's*/*/fp32'");
-  if (run.status != 2)
-    CHECK_MESSAGE(run.status == 0, run.out);
-  else
-    CHECK_MESSAGE(run.err.find("its tensors lie in GPU memory") != std::string::npos, run.err);
-}
-#endif
-
-#ifdef FLASHBOOK_HAS_NUMPY
-namespace {
-
-/// With the python3 that CMake found to have numpy.
-Run in_python(const Scratch& scratch, const std::string& arguments) {
-  return scratch.shell("PATH=/usr/bin:$PATH '" FLASHBOOK_PROGRAM "' verify --plugin " + arguments);
-}
-
-/// What becomes of a module whose forward pass has this body.
-json report_of(const std::string& body) {
-  const Scratch scratch;
-  scratch.save_text(
-      "mine.py",
-      "import os, numpy as np\ntakes = {'fp32'}\ndef forward(p, q, k, v):\n  " + body + "\n");
-  const Run run = in_python(scratch, "mine.py --json --case size/16x16/fp32 --timeout 10");
-  CAPTURE(run.err);
-  REQUIRE(run.status == 1);
-  return json::parse(run.out)[0];
-}
-
-}  // namespace
-
-TEST_CASE("the template in Python passes all cases that it takes, gradients included") {
-  for (const char* cases : {"option/*", "align/*17/*", "empty/*", "nan/*", "heads/8-*17/*"}) {
-    const Run run =
-        in_python(Scratch(), FLASHBOOK_NUMPY_TEMPLATE " --case '" + std::string(cases) + "'");
-    CHECK_MESSAGE(run.status == 0, run.out << run.err);
-  }
-}
-
-TEST_CASE("a module that goes wrong is named for it") {
-  CHECK(says(report_of("raise KeyError('head')"), "KeyError: 'head'"));
-  CHECK(says(report_of("return q, q"), "LSE has shape"));
-  CHECK(says(report_of("return q"), "forward must return 2 arrays: O, LSE"));
-  CHECK(says(report_of("return q, np.zeros((p.batch, p.heads_q, p.n_q))"), "O fails gate 1"));
-  CHECK(says(report_of("return q + 1j, q"), "O has dtype complex64"));
-  CHECK(says(report_of("raise ValueError('\\udc80')"), "ValueError: ?"));
-  CHECK(says(report_of("os.fork(); return 1, 2"), "O has shape ()"));
-  CHECK(says(report_of("[os.write(i, b'?\\n') for i in range(3, 6)]"),
-             "it closed, or wrote to, a file descriptor that is not its own"));
-  CHECK(says(report_of("os._exit(4)"), "it ended the process, with status 4, in forward"));
-  CHECK(says(report_of("os.kill(os.getpid(), 11)"), "it crashed: Segmentation fault (signal 11)"));
-  CHECK(says(report_of("\n  while True: pass"), "forward did not return within 10 s"));
-}
-
-TEST_CASE("a module that cannot be used is one sentence, status 2") {
-  const Scratch scratch;
-  const std::string right = "takes = {'fp32'}\ndef forward(p, q, k, v): pass\n";
-  const std::pair<std::string, std::string> modules[] = {
-      {"import nothing_of_the_kind", "No module named 'nothing_of_the_kind'"},
-      {"takes = {'fp32'}", "it defines neither forward nor backward"},
-      {"def forward(p, q, k, v): pass", "it has no `takes`"},
-      {"forward = 3", "it defines neither forward nor backward"},
-      {right + "takes = 'fp32'", "takes is 'fp32': pass a set of words"},
-      {right + "takes = {'FP32'}", "takes has 'FP32', which is no option: there are fp16, bf16"},
-      {right + "properties = 5", "properties is 5: pass a dict"},
-      {right + "properties = {'eps_exp': float('nan')}", "eps is nan: pass a relative error"},
-      {right + "properties = {'nan_tile': [-1, 0]}",
-       "nan_tile is [-1, 0]: pass two positive sizes"},
-      {right + "properties = {'materialized': True}", "with some of materialised"},
-  };
-  for (const auto& [text, words] : modules) {
-    scratch.save_text("mine.py", text + "\n");
-    const Run run = in_python(scratch, "mine.py");
-    CHECK(run.status == 2);
-    CHECK_MESSAGE(run.err.find(words) != std::string::npos, run.err);
-  }
-}
-#endif

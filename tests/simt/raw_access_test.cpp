@@ -45,6 +45,10 @@ concept TakesAddress = requires(X x) {
   *&x(0);
 };
 template <class X, class Y>
+concept ChoosesOf = requires(bool b, X x, Y y) {
+  b ? x(0) : y;
+};
+template <class X, class Y>
 concept Copies = requires(X x, Y y) {
   cp_async_16(x, y);
 };
@@ -66,6 +70,10 @@ static_assert(!TakesAddress<gmem<const float>>);
 
 // An element that `auto` has kept would be read later than it seems.
 static_assert(!KeepsReference<Element&> && KeepsReference<float&>);
+
+// Of a float and an int, a float that was converted to int would come out.
+static_assert(ChoosesOf<gmem<const float>, float> && !ChoosesOf<gmem<const float>, int>);
+static_assert(ChoosesOf<gmem<const int>, int> && !ChoosesOf<smem_ptr<float>, int>);
 
 // const stays, types must agree.
 static_assert(Assigns<gmem<float>, float> && !Assigns<gmem<const float>, float>);

@@ -71,7 +71,8 @@ TEST_CASE("an element that is not written, and one beside the tensor, fail") {
         return status;
       });
   CHECK(beside.failed());
-  CHECK(beside.passes[0].error == "memory next to LSE was written to");
+  CHECK(beside.passes[0].error ==
+        "memory was written to before LSE, at element -1 (it has 0 to 19)");
 }
 
 TEST_CASE("a finding fails, though every result is right") {
@@ -104,7 +105,7 @@ TEST_CASE("memory is given back though filling it throws") {
     void fill(void*, std::byte, std::size_t) override { throw std::runtime_error("lost"); }
     int released = 0;
   } device;
-  CHECK_THROWS_WITH(DeviceMemory(device, 16), "lost");
+  CHECK_THROWS_WITH(DeviceMemory(device, "X", 16), "lost");
   CHECK(device.released == 1);
 }
 
@@ -156,7 +157,8 @@ TEST_CASE("copied back is what changed on the device, and nothing else") {
   tensor.copy_back(host + 5);
   CHECK(std::vector<float>(host, host + 8) == std::vector<float>{0, 1, 20, 30, 4, 5, 6, 7});
   x[1] = 0;
-  CHECK_THROWS_WITH(tensor.copy_back(host + 5), "memory next to X was written to");
+  CHECK_THROWS_WITH(tensor.copy_back(host + 5),
+                    "memory was written to behind X, at element 1 (it has -4 to 0)");
 }
 
 }  // namespace

@@ -302,6 +302,23 @@ TEST_CASE("NaN where a number belongs is told once, without a sign or a distance
   }
 }
 
+TEST_CASE("of NaN the commonest cause is told: a query without keys, or NaN that is hidden") {
+  // Queries 0 to 16 see no key.
+  const auto told = [](Output output, Index query) {
+    const Faulty nan(changed(output, [=](const Call&, double x, Index, Index i, Index h, Index) {
+      return i == query && h == 1 ? std::numeric_limits<double>::quiet_NaN() : x;
+    }));
+    return judged(nan, "b=2 hq=3 nq=20 nk=3 d=16 causal").reasons.front();
+  };
+  for (Output output : {Output::O, Output::dQ}) {
+    CHECK(told(output, 16).find(": this query sees no key") != std::string::npos);
+    CHECK(told(output, 17).find(": nothing that it sees is NaN") != std::string::npos);
+  }
+  const Faulty lse(changed_lse([](const Call&, double, auto...) { return NAN; }));
+  CHECK(judged(lse, "nq=4 nk=3 d=16 causal").reasons.front().find(": this query sees no key") !=
+        std::string::npos);
+}
+
 TEST_CASE("the name in that command is one word for a shell") {
   struct Named : Faulty {
     Named() : Faulty(scaled(Output::dV, 2)) {}
@@ -333,6 +350,22 @@ TEST_CASE("an implementation that writes to its inputs fails, and harms the next
   CHECK(reason(k, 17, true) == "it wrote to its inputs: K");
   CHECK(reason(dO, 20 * 2 * 16 + 5, true) == "it wrote to its inputs: dO");
   CHECK(exercise.verify(Oracle()).status == Status::passed);
+}
+
+TEST_CASE("one NaN repeats another, whatever its sign; a zero has one") {
+  int run = 0;
+  const auto flip = [&run](bool (*chosen)(float)) {
+    return [&run, chosen](const Call& call) {
+      auto* const o = static_cast<float*>(call.outputs.o);
+      if (call.gradients || ++run % 2) return;
+      for (Index i = 0; i < call.problem->n_q * call.problem->d_v; ++i)
+        if (chosen(o[i])) o[i] = -o[i];
+    };
+  };
+  const auto is_nan = [](float x) { return std::isnan(x); };
+  CHECK_FALSE(fails(flip(is_nan), "nq=20 d=16 plant=nan-q dtype=fp32"));
+  const auto is_zero = [](float x) { return x == 0; };
+  CHECK(fails(flip(is_zero), "nq=20 nk=3 d=16 causal dtype=fp32"));  // empty rows
 }
 
 TEST_CASE("the second run is looked at, too; dBias and dSinks repeat; backward leaves O alone") {

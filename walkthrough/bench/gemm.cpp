@@ -17,10 +17,10 @@ class CublasProducts : public Repeated {
   static constexpr Index n = 8192;
 
   CublasProducts(Device& device, DType dtype)
-      : workspace_(device, std::size_t{64} << 20),
-        A_(device, bytes(dtype)),
-        B_(device, bytes(dtype)),
-        C_(device, bytes(dtype)),
+      : workspace_(device, "the workspace", std::size_t{64} << 20),
+        A_(device, "A", bytes(dtype)),
+        B_(device, "B", bytes(dtype)),
+        C_(device, "C", bytes(dtype)),
         cublas_(load_cublas(device.stream(), workspace_.data(), workspace_.size())) {
     if (!cublas_) return;
     const Tensors numbers(dtype, n * n);

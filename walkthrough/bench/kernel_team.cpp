@@ -18,12 +18,12 @@ using conformance::Results;
 /// Tensors of one launch. O and LSE are there for backward passes.
 struct InputSet {
   InputSet(Device& device, std::size_t bytes, std::size_t saved, std::size_t saved_lse)
-      : q(device, bytes),
-        k(device, bytes),
-        v(device, bytes),
-        grad_o(device, saved),
-        o(device, saved),
-        lse(device, saved_lse) {}
+      : q(device, "Q", bytes),
+        k(device, "K", bytes),
+        v(device, "V", bytes),
+        grad_o(device, "dO", saved),
+        o(device, "O", saved),
+        lse(device, "LSE", saved_lse) {}
 
   DeviceMemory q, k, v, grad_o, o, lse;
 };
@@ -56,12 +56,12 @@ std::size_t count_unwritten(const std::vector<std::byte>& bytes) {
 }
 
 /// Copies an output to the host.
-void collect(const DeviceMemory& from, void* to, const char* name, std::int64_t element_bytes) {
-  const std::vector<std::byte> bytes = from.read(name);
+void collect(const DeviceMemory& from, void* to, std::int64_t element_bytes) {
+  const std::vector<std::byte> bytes = from.read();
   const std::size_t unwritten = element_bytes == 2 ? count_unwritten<std::uint16_t>(bytes)
                                                    : count_unwritten<std::uint32_t>(bytes);
   if (unwritten > 0)
-    throw std::runtime_error(std::string(name) + ": " + std::to_string(unwritten) +
+    throw std::runtime_error(std::string(from.place().name) + ": " + std::to_string(unwritten) +
                              " elements were not written");
   std::memcpy(to, bytes.data(), bytes.size());
 }
@@ -74,7 +74,7 @@ class KernelContestant : public Contestant {
                    const std::vector<std::unique_ptr<InputSet>>& inputs)
       : problem_(task.problem),
         kernel_(kernel),
-        workspace_(device, kernel.workspace_bytes(task.problem.fields())) {
+        workspace_(device, "the workspace", kernel.workspace_bytes(task.problem.fields())) {
     std::vector<std::function<void()>> launches;
     for (const auto& input : inputs) {
       sets_.push_back(std::make_unique<Set>(*input, device, task.problem));
@@ -91,7 +91,7 @@ class KernelContestant : public Contestant {
     return repeated_->seconds();
   }
   const Results& results(Results& room) override {
-    workspace_.check_bands("the workspace");
+    workspace_.check_bands();
     for (const auto& set : sets_) set->check_bands();
     sets_.back()->collect(room, bytes_of(problem_.dtype()));
     return room;
@@ -107,19 +107,21 @@ class KernelContestant : public Contestant {
 
 struct ForwardSet {
   ForwardSet(const InputSet& from, Device& device, const AttentionProblem& problem)
-      : input(from), o(device, tensor_bytes(problem)), lse(device, lse_bytes(problem)) {}
+      : input(from),
+        o(device, "O", tensor_bytes(problem)),
+        lse(device, "LSE", lse_bytes(problem)) {}
 
   ForwardTensors tensors() const {
     return {input.q.data(), input.k.data(), input.v.data(), o.data(),
             reinterpret_cast<float*>(lse.data())};
   }
   void collect(Results& room, std::int64_t element_bytes) const {
-    bench::collect(o, room.outputs().o, "O", element_bytes);
-    bench::collect(lse, room.outputs().lse, "LSE", sizeof(float));
+    bench::collect(o, room.outputs().o, element_bytes);
+    bench::collect(lse, room.outputs().lse, sizeof(float));
   }
   void check_bands() const {
-    o.check_bands("O");
-    lse.check_bands("LSE");
+    o.check_bands();
+    lse.check_bands();
   }
   static std::size_t bytes(const AttentionProblem& problem) {
     return tensor_bytes(problem) + lse_bytes(problem);
@@ -132,9 +134,9 @@ struct ForwardSet {
 struct BackwardSet {
   BackwardSet(const InputSet& from, Device& device, const AttentionProblem& problem)
       : input(from),
-        grad_q(device, tensor_bytes(problem)),
-        grad_k(device, tensor_bytes(problem)),
-        grad_v(device, tensor_bytes(problem)) {}
+        grad_q(device, "dQ", tensor_bytes(problem)),
+        grad_k(device, "dK", tensor_bytes(problem)),
+        grad_v(device, "dV", tensor_bytes(problem)) {}
 
   BackwardTensors tensors() const {
     return {input.q.data(),
@@ -149,16 +151,16 @@ struct BackwardSet {
             grad_v.data()};
   }
   void collect(Results& room, std::int64_t element_bytes) const {
-    bench::collect(input.o, room.outputs().o, "O", element_bytes);
-    bench::collect(input.lse, room.outputs().lse, "LSE", sizeof(float));
-    bench::collect(grad_q, room.gradients().q, "dQ", element_bytes);
-    bench::collect(grad_k, room.gradients().k, "dK", element_bytes);
-    bench::collect(grad_v, room.gradients().v, "dV", element_bytes);
+    bench::collect(input.o, room.outputs().o, element_bytes);
+    bench::collect(input.lse, room.outputs().lse, sizeof(float));
+    bench::collect(grad_q, room.gradients().q, element_bytes);
+    bench::collect(grad_k, room.gradients().k, element_bytes);
+    bench::collect(grad_v, room.gradients().v, element_bytes);
   }
   void check_bands() const {
-    grad_q.check_bands("dQ");
-    grad_k.check_bands("dK");
-    grad_v.check_bands("dV");
+    grad_q.check_bands();
+    grad_k.check_bands();
+    grad_v.check_bands();
   }
   static std::size_t bytes(const AttentionProblem& problem) { return 3 * tensor_bytes(problem); }
 
@@ -166,11 +168,17 @@ struct BackwardSet {
   DeviceMemory grad_q, grad_k, grad_v;
 };
 
-/// The entry of a kernel that takes the problem, or why it does not run.
+std::string name_of(const char* kernel) {
+  return std::string("cuda.") + kernel + "@gpu";
+}
+
+/// The entry of a kernel, which `alone` has no other beside; it says why it does not run, if it
+/// does not.
 template <class Set, class Kernel>
-Entry entry_of(const Task& task, const Kernel& kernel, Entry entry, Device& device,
+Entry entry_of(const Task& task, const Kernel& kernel, const KernelPair& alone, Device& device,
                const std::vector<std::unique_ptr<InputSet>>& inputs) {
-  entry.why_not = kernel.refusal(task.problem.fields());
+  Entry entry = {name_of(kernel.name), KernelAttention(alone, Machine::gpu, nullptr).properties(),
+                 outputs_of(task.pass), nullptr, kernel.refusal(task.problem.fields())};
   if (!entry.why_not.empty()) return entry;
   const std::size_t needed =
       kernel.workspace_bytes(task.problem.fields()) + inputs.size() * Set::bytes(task.problem);
@@ -189,10 +197,6 @@ Entry entry_of(const Task& task, const Kernel& kernel, Entry entry, Device& devi
     entry.failed = true;
   }
   return entry;
-}
-
-std::string name_of(const char* kernel) {
-  return std::string("cuda.") + kernel + "@gpu";
 }
 
 }  // namespace
@@ -226,35 +230,13 @@ void KernelTeam::save_forward(const Task& task) {
   for (const KernelPair& pair : pairs_)
     if (pair.forward && pair.forward->refusal(p).empty()) saver = pair.forward;
   if (!saver) return;
-  const DeviceMemory workspace(device_, saver->workspace_bytes(p));
+  const DeviceMemory workspace(device_, "the workspace", saver->workspace_bytes(p));
   for (const auto& set : sets_)
     check(saver->launch(p,
                         {set->q.data(), set->k.data(), set->v.data(), set->o.data(),
                          reinterpret_cast<float*>(set->lse.data())},
                         workspace.data(), device_.stream()));
   device_.finish();
-}
-
-Entry KernelTeam::forward(const Task& task, const ForwardKernel& kernel) const {
-  const KernelPair alone = {kernel.name, &kernel, nullptr};
-  return entry_of<ForwardSet>(task, kernel,
-                              {name_of(kernel.name),
-                               KernelAttention(alone, Machine::gpu, nullptr).properties(),
-                               outputs_of(Pass::forward),
-                               nullptr,
-                               {}},
-                              device_, sets_);
-}
-
-Entry KernelTeam::backward(const Task& task, const BackwardKernel& kernel) const {
-  const KernelPair alone = {kernel.name, nullptr, &kernel};
-  return entry_of<BackwardSet>(task, kernel,
-                               {name_of(kernel.name),
-                                KernelAttention(alone, Machine::gpu, nullptr).properties(),
-                                outputs_of(Pass::backward),
-                                nullptr,
-                                {}},
-                               device_, sets_);
 }
 
 std::vector<Entry> KernelTeam::enter(const Task& task, const Wanted& wanted) {
@@ -268,9 +250,11 @@ std::vector<Entry> KernelTeam::enter(const Task& task, const Wanted& wanted) {
   };
   for (const KernelPair& pair : pairs_) {
     if (task.pass == Pass::forward && pair.forward && is_new(pair.forward->name))
-      entries.push_back(forward(task, *pair.forward));
+      entries.push_back(entry_of<ForwardSet>(
+          task, *pair.forward, {pair.forward->name, pair.forward, nullptr}, device_, sets_));
     if (task.pass == Pass::backward && pair.backward && is_new(pair.backward->name))
-      entries.push_back(backward(task, *pair.backward));
+      entries.push_back(entry_of<BackwardSet>(
+          task, *pair.backward, {pair.backward->name, nullptr, pair.backward}, device_, sets_));
   }
   return entries;
 }

@@ -22,8 +22,6 @@ class KernelTeam : public Team {
  private:
   void load(const Task& task);
   void save_forward(const Task& task);
-  Entry forward(const Task& task, const ForwardKernel& kernel) const;
-  Entry backward(const Task& task, const BackwardKernel& kernel) const;
 
   Device& device_;
   std::span<const KernelPair> pairs_;

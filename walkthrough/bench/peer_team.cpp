@@ -28,6 +28,12 @@ Output judged_of(Pass pass) {
   return pass == Pass::forward ? Output::O : Output::dQ;
 }
 
+/// Of Q, and of all others but the LSE.
+std::size_t tensor_bytes(const Task& task) {
+  const Shape& s = task.shape;
+  return static_cast<std::size_t>(s.batch * s.heads * s.n * s.d * bytes_of(task.problem.dtype()));
+}
+
 class Peer : public Contestant {
  public:
   Peer(Dialogue& peers, const Task& task, std::string name, fs::path file)
@@ -44,10 +50,8 @@ class Peer : public Contestant {
   }
   const Results& results(Results& room) override {
     peers_.ask({{"do", "result"}, {"name", name_}, {"file", file_.string()}});
-    const Shape& s = task_.shape;
     void* to = task_.pass == Pass::forward ? room.outputs().o : room.gradients().q;
-    read(file_, to,
-         static_cast<std::size_t>(s.batch * s.heads * s.n * s.d * bytes_of(task_.problem.dtype())));
+    read(file_, to, tensor_bytes(task_));
     fs::remove(file_);
     return room;
   }
@@ -58,6 +62,21 @@ class Peer : public Contestant {
   std::string name_;
   fs::path file_;
 };
+
+/// Gives the peers a problem; the names of those that there are.
+Json set_problem(Dialogue& peers, const Task& task) {
+  const Shape& s = task.shape;
+  return peers
+      .ask({{"do", "problem"},
+            {"pass", name(task.pass)},
+            {"batch", s.batch},
+            {"heads", s.heads},
+            {"n", s.n},
+            {"d", s.d},
+            {"causal", s.causal},
+            {"sets", rotated_sets(4 * tensor_bytes(task))}})
+      .at("names");
+}
 
 class PeerProducts : public Repeated {
  public:
@@ -90,21 +109,8 @@ PeerTeam::PeerTeam(const std::string& python, const fs::path& script, const Tens
 }
 
 std::vector<Entry> PeerTeam::enter(const Task& task, const Wanted& wanted) try {
-  const Shape& s = task.shape;
-  const auto bytes =
-      static_cast<std::size_t>(s.batch * s.heads * s.n * s.d * bytes_of(task.problem.dtype()));
   std::vector<Entry> entries;
-  const Json names = peers_
-                         ->ask({{"do", "problem"},
-                                {"pass", name(task.pass)},
-                                {"batch", s.batch},
-                                {"heads", s.heads},
-                                {"n", s.n},
-                                {"d", s.d},
-                                {"causal", s.causal},
-                                {"sets", rotated_sets(4 * bytes)}})
-                         .at("names");
-  for (const std::string name : names) {
+  for (const std::string name : set_problem(*peers_, task)) {
     if (!wanted(name)) continue;
     Entry entry = {name, {}, {judged_of(task.pass)}, nullptr, {}};
     entry.properties.materialised = name == "torch.math";

@@ -162,6 +162,26 @@ std::string reasons(const Rows& rows) {
   return out.str();
 }
 
+/// TFLOP/s over the length, of each contestant that has any.
+std::vector<Series> rates_of(const Rows& rows) {
+  std::vector<Series> all;
+  for (const std::string& impl : impls_of(rows)) {
+    Series series = {impl, {}};
+    for (const Row* row : rows)
+      if (row->impl == impl && has_rate(*row))
+        series.points.push_back(
+            {static_cast<double>(row->shape.n), row->flops_rate() / 1e12, true});
+    if (!series.points.empty()) all.push_back(series);
+  }
+  return all;
+}
+
+double best(const Series& series) {
+  double most = 0;
+  for (const Point& point : series.points) most = std::max(most, point.y);
+  return most;
+}
+
 std::string spread_of(const Rows& rows) {
   double most = 0;
   for (const Row* row : rows) most = std::max(most, row->spread.value_or(0));
@@ -205,30 +225,16 @@ std::optional<Plot> plot_of(const std::vector<Row>& all) {
   if (all.empty()) return std::nullopt;
   const Group group = group_of(all.front());
   const Rows rows = rows_of(all, group);
-  Plot plot = {group.text() + ", " + std::string(name(all.front().dtype)),
-               {"tokens", Scale::log2, short_count},
-               {"TFLOP/s", Scale::linear},
-               {},
-               ""};
-  for (const std::string& impl : impls_of(rows)) {
-    Series series = {impl, {}};
-    for (const Row* row : rows)
-      if (row->impl == impl && has_rate(*row))
-        series.points.push_back(
-            {static_cast<double>(row->shape.n), row->flops_rate() / 1e12, true});
-    if (!series.points.empty()) plot.series.push_back(series);
-  }
-  std::stable_sort(plot.series.begin(), plot.series.end(), [](const Series& a, const Series& b) {
-    const auto best = [](const Series& s) {
-      double most = 0;
-      for (const Point& point : s.points) most = std::max(most, point.y);
-      return most;
-    };
-    return best(a) > best(b);
-  });
-  if (plot.series.size() > 8) plot.series.resize(8);
-  if (plot.series.empty()) return std::nullopt;
-  return plot;
+  std::vector<Series> series = rates_of(rows);
+  if (series.empty()) return std::nullopt;
+  std::stable_sort(series.begin(), series.end(),
+                   [](const Series& a, const Series& b) { return best(a) > best(b); });
+  if (series.size() > 8) series.resize(8);
+  return Plot{group.text() + ", " + std::string(name(all.front().dtype)),
+              {"tokens", Scale::log2, short_count},
+              {"TFLOP/s", Scale::linear},
+              series,
+              ""};
 }
 
 }  // namespace flashbook::bench

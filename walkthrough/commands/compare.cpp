@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -40,11 +39,6 @@ void compute(const Implementation& implementation, const AttentionProblem& probl
   check_taken(implementation, implementation.supports_backward(problem));
   implementation.backward(problem, data.inputs(), results.outputs(), data.cotangents(),
                           results.gradients());
-}
-
-/// Bit for bit, but that one NaN is like another.
-bool is_same(double a, double b) {
-  return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
 }
 
 Differences differences(const Storage& a, const Storage& b, Output output, Index rows) {

@@ -65,6 +65,7 @@ struct Judged {
   std::vector<std::string> names;
   std::vector<CaseReport> reports;
   std::string stopped;  ///< why some cases were not run; empty if all were
+  std::vector<plugin::Raised> raised;
 };
 
 void print_counts(const std::vector<CaseReport>& reports, const std::vector<std::string>& names) {
@@ -111,6 +112,17 @@ bool is_refusal(const std::string& reason) {
   return reason.find(" is refused: ") != std::string::npos;
 }
 
+/// "align 28, nan 12": cases of a status, by what is before the slash of their names.
+std::string counts_by_kind(const std::vector<CaseReport>& reports, Status status) {
+  std::map<std::string, int> counts;
+  for (const CaseReport& report : reports)
+    if (report.status == status) ++counts[report.case_name.substr(0, report.case_name.find('/'))];
+  std::string text;
+  for (const auto& [kind, count] : counts)
+    text += (text.empty() ? "" : ", ") + kind + " " + std::to_string(count);
+  return text;
+}
+
 void print_reasons(const std::vector<CaseReport>& reports, Status status, const char* heading) {
   std::size_t printed = 0, total = 0;
   for (const CaseReport& report : reports) {
@@ -122,7 +134,9 @@ void print_reasons(const std::vector<CaseReport>& reports, Status status, const 
     if (status == Status::failed && !report.command.empty())
       std::cout << "  again: " << as_typed(report.command) << "\n";
   }
-  if (total > printed) std::cout << "… and " << total - printed << " more\n";
+  if (total > printed)
+    std::cout << paragraph("… ", "and " + std::to_string(total - printed) +
+                                     " more; all of them: " + counts_by_kind(reports, status));
 }
 
 /// Each reason of a refusal, with the number of cases that it kept from being judged.
@@ -151,7 +165,7 @@ Judged run(const Options& options) {
   if (!options.plugin.empty()) {
     plugin::Verdict verdict = plugin::verify_plugin(
         {options.plugin, options.plugin, cases, options.seed}, options.timeout, show);
-    return {{verdict.name}, std::move(verdict.reports), verdict.stopped};
+    return {{verdict.name}, std::move(verdict.reports), verdict.stopped, verdict.raised};
   }
   const Implementations all = chosen_implementations(options);
   Judged judged;
@@ -193,6 +207,14 @@ void print_report(const Judged& judged, bool is_plugin) {
   if (!judged.stopped.empty()) std::cout << "\nStopped: " << judged.stopped << ".\n";
 }
 
+/// Each traceback of a Python module once.
+void print_raised(const std::vector<plugin::Raised>& raised) {
+  for (const plugin::Raised& each : raised)
+    std::cerr << "\n"
+              << each.first << " (the first of " << each.times << ") was raised at\n"
+              << each.frames;
+}
+
 /// The whole suite's word on each kernel.
 void write_receipts(const std::vector<CaseReport>& reports, const std::string& folder) {
   const auto without = receipts::write_parts(
@@ -217,6 +239,7 @@ void verify_command(const Options& options) {
     std::cout << margins_of(judged.reports).markdown(judged.names);
   else
     print_report(judged, is_plugin);
+  print_raised(judged.raised);
   if (!options.receipt.empty()) write_receipts(judged.reports, options.receipt);
   const bool is_vacuous = is_plugin && was_nothing_judged(judged.reports);
   if (any(judged.reports, Status::failed) || !judged.stopped.empty() || is_vacuous)

@@ -4,19 +4,15 @@
 #include <map>
 #include <vector>
 
-#include "cpu_reference/error.hpp"
 #include "walkthrough/book/child.hpp"
 #include "walkthrough/places.hpp"
+#include "walkthrough/plugin/refused.hpp"
 
 namespace flashbook::plugin {
 namespace fs = std::filesystem;
 namespace {
 
 using Words = std::vector<std::string>;
-
-InputError refused(const std::string& file, const std::string& why) {
-  return InputError("--plugin is '" + file + "': " + why);
-}
 
 /// The compiler of a kind of source and its options; none for what is loaded as it is.
 Words compiler_of(const fs::path& file) {

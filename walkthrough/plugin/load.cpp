@@ -4,21 +4,17 @@
 
 #include <filesystem>
 
-#include "cpu_reference/error.hpp"
 #include "cuda/api/host_device.hpp"
 #include "cuda/api/machine.hpp"
 #include "cuda/api/table_attention.hpp"
 #include "walkthrough/plugin/python_attention.hpp"
+#include "walkthrough/plugin/refused.hpp"
 
 namespace flashbook::plugin {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* symbol = "flashbook_plugin";
-
-InputError refused(const std::string& path, const std::string& why) {
-  return InputError("--plugin is '" + path + "': " + why);
-}
 
 const flashbook_implementation* table_of(const std::string& path, const std::string& file) {
   // With a slash, or it would be looked for where the system's libraries are.
@@ -35,13 +31,23 @@ const flashbook_implementation* table_of(const std::string& path, const std::str
   return table;
 }
 
+/// The memory of one call, which a crash names.
+class NotedDevice : public HostDevice {
+ public:
+  explicit NotedDevice(CrashSite& site) : site_(site) { site_.clear(); }
+  void note(const Place& place) override { site_.add(place); }
+
+ private:
+  CrashSite& site_;
+};
+
 /// Its tensors' memory.
-TableAttention::MakeDevice devices_of(const flashbook_implementation& table) {
+TableAttention::MakeDevice devices_of(const flashbook_implementation& table, CrashSite& site) {
   if (table.memory == FLASHBOOK_CUDA) return gpu_device;
-  return [] { return std::make_unique<HostDevice>(); };
+  return [&site] { return std::make_unique<NotedDevice>(site); };
 }
 
-Loaded from_library(const std::string& path, const std::string& file) {
+Loaded from_library(const std::string& path, const std::string& file, CrashSite& site) {
   const flashbook_implementation& table = *table_of(path, file);
   try {
     check_table(table);
@@ -55,14 +61,14 @@ Loaded from_library(const std::string& path, const std::string& file) {
                     "its tensors lie in GPU memory, and there is no GPU for them here: run it "
                     "where there is one, or let the emulator run the kernel (\"Without a GPU\" in "
                     "docs/your_kernel.md)");
-  return {std::make_unique<TableAttention>(table, devices_of(table)), table.forward != nullptr,
-          on_gpu};
+  return {std::make_unique<TableAttention>(table, devices_of(table, site)),
+          table.forward != nullptr, on_gpu};
 }
 
 }  // namespace
 
-Loaded load(const std::string& path, const std::string& library) {
-  if (fs::path(path).extension() != ".py") return from_library(path, library);
+Loaded load(const std::string& path, const std::string& library, CrashSite& site) {
+  if (fs::path(path).extension() != ".py") return from_library(path, library, site);
   auto python = std::make_unique<PythonAttention>(path);
   const bool has_forward = python->has_forward();
   return {std::move(python), has_forward, false};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cpu_reference/implementation.hpp"
+#include "walkthrough/plugin/crash_site.hpp"
 
 namespace flashbook::plugin {
 
@@ -16,7 +17,8 @@ struct Loaded {
 
 /// Loads a shared library that exports flashbook_plugin (cuda/api/flashbook.h), or a Python module
 /// (run_python.py), which then runs in a process of its own. Throws InputError that names the
-/// reader's `path` and what is wrong with it.
-Loaded load(const std::string& path, const std::string& library);
+/// reader's `path` and what is wrong with it. Where a library's tensors lie on the host, `site`
+/// knows.
+Loaded load(const std::string& path, const std::string& library, CrashSite& site);
 
 }  // namespace flashbook::plugin

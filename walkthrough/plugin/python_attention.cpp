@@ -5,9 +5,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "cpu_reference/error.hpp"
 #include "cuda/api/plugin.h"
 #include "tests/conformance/support.hpp"
+#include "walkthrough/plugin/refused.hpp"
 
 namespace flashbook::plugin {
 namespace {
@@ -66,16 +66,15 @@ void check_takes(const std::string& path, const json& words) {
   }
   for (const json& word : words)
     if (known.count(word) == 0)
-      throw InputError("--plugin is '" + path + "': takes has '" + word.get<std::string>() +
-                       "', which is no option: there are " + options);
+      throw refused(path, "takes has '" + word.get<std::string>() +
+                              "', which is no option: there are " + options);
 }
 
 }  // namespace
 
 PythonAttention::PythonAttention(const std::string& path) : python_(path) {
   says_ = python_.receive_line();
-  if (says_.contains("error"))
-    throw InputError("--plugin is '" + path + "': " + says_["error"].get<std::string>());
+  if (says_.contains("error")) throw refused(path, says_["error"]);
   check_takes(path, says_["takes"]);
 }
 
@@ -192,7 +191,7 @@ void PythonAttention::call(const char* pass, const AttentionProblem& problem,
   python_.send(header.dump() + "\n" + bytes);
 
   const json answer = python_.receive_line();
-  if (answer.contains("error")) throw std::runtime_error(answer["error"].get<std::string>());
+  if (answer.contains("error")) throw PythonError(answer["error"], answer["frames"]);
   for (const Tensor& t : wanted) {
     const auto item = static_cast<std::size_t>(item_bytes(t.dtype));
     const auto elements =

@@ -3,13 +3,22 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu_reference/implementation.hpp"
 #include "walkthrough/plugin/python_process.hpp"
 
 namespace flashbook::plugin {
+
+/// What a module raised, and the frames of its traceback, which are none if a result is to blame.
+struct PythonError : std::runtime_error {
+  PythonError(const std::string& what, std::string its_frames)
+      : std::runtime_error(what), frames(std::move(its_frames)) {}
+  std::string frames;
+};
 
 /// A Python module's attention, computed by run_python.py in a process of its own: tensors go there
 /// contiguous, through a pipe, and come back so. One call at a time.

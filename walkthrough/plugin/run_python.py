@@ -136,6 +136,12 @@ def last_line(error):
     return traceback.format_exception_only(type(error), error)[-1].strip()
 
 
+def frames_of(error):
+    """The module's, and of what it calls."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return "".join(traceback.format_list([each for each in frames if each.filename != __file__]))
+
+
 def main(path):
     ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: no orphan that runs for ever
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -166,8 +172,7 @@ def main(path):
             with np.errstate(all="ignore"):
                 data = compute(module, header, tensors)
         except Exception as error:
-            traceback.print_exc()
-            answer({"error": last_line(error)})
+            answer({"error": last_line(error), "frames": frames_of(error)})
         else:
             answer({}, data)
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <thread>
 
-#include "cpu_reference/error.hpp"
 #include "walkthrough/plugin/interruption.hpp"
 #include "walkthrough/plugin/library.hpp"
+#include "walkthrough/plugin/refused.hpp"
 #include "walkthrough/plugin/worker.hpp"
 #include "walkthrough/report_json.hpp"
 
@@ -88,10 +88,12 @@ class Session {
     if (message.contains("no_memory")) throw std::bad_alloc();
     const std::optional<std::size_t> number = worker.at_work_on();
     const bool is_loaded = message.contains("loaded"), is_report = message.contains("report"),
-               is_call = message.contains("calling") || message.contains("returned");
+               is_raised = message.contains("raised"),
+               is_call = message.contains("calling") || message.contains("returned") || is_raised;
     if (number ? !is_report && !is_call : !is_loaded)
       throw nlohmann::json::other_error::create(500, "out of turn", nullptr);
     worker.note(message);
+    if (is_raised) count(message["raised"]);
     if (is_loaded) greet(message["loaded"]);
     if (is_report) add(*number, case_report(message["report"]));
     return is_call || employ(worker);
@@ -106,6 +108,16 @@ class Session {
     while (workers_.size() < wanted) workers_.emplace_back(task_, timeout_);
   }
 
+  void count(const nlohmann::json& raised) {
+    const std::string frames = raised.at("frames");
+    const auto known = std::find_if(raised_.begin(), raised_.end(),
+                                    [&](const Raised& each) { return each.frames == frames; });
+    if (known != raised_.end())
+      ++known->times;
+    else if (!frames.empty())
+      raised_.push_back({frames, raised.at("error"), 1});
+  }
+
   /// Gives it the next case, if there is one.
   bool employ(Worker& worker) {
     if (next_ == task_.cases.size()) return false;
@@ -115,14 +127,12 @@ class Session {
 
   /// A worker that is of no use any more, and why.
   void end(Position worker, const std::string& why) {
-    if (!worker->at_work_on())
-      throw InputError("--plugin is '" + task_.path + "': while it was loaded, " + why);
+    if (!worker->at_work_on()) throw refused(task_.path, "while it was loaded, " + why);
     fail(worker, *worker->at_work_on(), why);
   }
 
   void give_up(Position worker) {
-    if (!worker->at_work_on())
-      throw InputError("--plugin is '" + task_.path + "': loading it does not end");
+    if (!worker->at_work_on()) throw refused(task_.path, "loading it does not end");
     ++time_outs_;
     fail(worker, *worker->at_work_on(), worker->what_takes_too_long());
   }
@@ -148,7 +158,7 @@ class Session {
   }
 
   Verdict verdict() {
-    Verdict verdict = {name_, {}, {}};
+    Verdict verdict = {name_, {}, {}, raised_};
     for (std::optional<CaseReport>& each : reports_)
       if (each) verdict.reports.push_back(std::move(*each));
     if (done_ < reports_.size())
@@ -165,6 +175,7 @@ class Session {
   std::string name_;
   std::list<Worker> workers_;
   std::vector<std::optional<CaseReport>> reports_;
+  std::vector<Raised> raised_;
   std::size_t next_ = 0, done_ = 0, time_outs_ = 0;
 };
 

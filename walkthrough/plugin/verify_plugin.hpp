@@ -8,11 +8,18 @@
 
 namespace flashbook::plugin {
 
+/// A place where a Python module raised: frames of a traceback, what it was first, and how often.
+struct Raised {
+  std::string frames, first;
+  int times;
+};
+
 struct Verdict {
   std::string name;  ///< what the plug-in calls itself
   /// Of the cases judged, in their order: all, unless `stopped` says why not.
   std::vector<conformance::CaseReport> reports;
   std::string stopped;
+  std::vector<Raised> raised;
 };
 
 /// The suite on a reader's implementation, which runs in processes of its own: as many as there are

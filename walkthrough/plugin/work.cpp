@@ -18,6 +18,7 @@
 #include "tests/conformance/suite.hpp"
 #include "walkthrough/plugin/channel.hpp"
 #include "walkthrough/plugin/load.hpp"
+#include "walkthrough/plugin/python_attention.hpp"
 #include "walkthrough/plugin/surroundings.hpp"
 #include "walkthrough/report_json.hpp"
 
@@ -83,6 +84,9 @@ class Watched : public Implementation {
       return work();
     } catch (const std::bad_alloc&) {
       throw std::runtime_error("it ran out of memory");
+    } catch (const PythonError& error) {
+      parent_.send({{"raised", {{"error", error.what()}, {"frames", error.frames}}}});
+      throw;
     }
   }
 
@@ -125,9 +129,9 @@ void become_a_worker() {
   offer_to_be_killed();
 }
 
-void judge_cases(const Task& task, Channel& parent) {
+void judge_cases(const Task& task, Channel& parent, CrashSite& site) {
   Surroundings surroundings;
-  const Loaded plugin = load(task.path, task.library);
+  const Loaded plugin = load(task.path, task.library, site);
   surroundings.leave();
   const Watched watched(plugin, parent, surroundings);
   parent.send({{"loaded",
@@ -143,11 +147,12 @@ void judge_cases(const Task& task, Channel& parent) {
 
 }  // namespace
 
-void work(int socket, const Task& task) {
+void work(int socket, const Task& task, CrashSite& site) {
   become_a_worker();
+  site.watch();
   Channel parent(socket);
   try {
-    judge_cases(task, parent);
+    judge_cases(task, parent, site);
   } catch (const nlohmann::json::exception&) {
     std::_Exit(lost_socket);
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/conformance/cases.hpp"
+#include "walkthrough/plugin/crash_site.hpp"
 
 namespace flashbook::plugin {
 
@@ -26,8 +27,10 @@ constexpr int lost_socket = 117;
 ///   refused     why the plug-in cannot be loaded, and ends;
 ///   calling     a function of the plug-in's table: its code runs from now on …
 ///   returned    … until now;
+///   raised      {error, frames} by a Python module;
 ///   report      of the case (walkthrough/report_json.hpp);
 ///   no_memory   the case was too large, and ends.
-[[noreturn]] void work(int socket, const Task& task);
+/// At a fault it leaves the address at `site`.
+[[noreturn]] void work(int socket, const Task& task, CrashSite& site);
 
 }  // namespace flashbook::plugin

@@ -26,7 +26,7 @@ void close_all_but(int socket) {
 
 }  // namespace
 
-Worker::Started Worker::start(const Task& task) {
+Worker::Started Worker::start(const Task& task, CrashSite& site) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw InputError("no file descriptor is left for the plug-in's process: raise ulimit -n");
@@ -34,7 +34,7 @@ Worker::Started Worker::start(const Task& task) {
   if (process == 0) {
     ::setpgid(0, 0);
     close_all_but(sockets[1]);
-    work(sockets[1], task);
+    work(sockets[1], task, site);
   }
   ::setpgid(process, process);  // whichever of the two comes first
   ::close(sockets[1]);
@@ -44,7 +44,7 @@ Worker::Started Worker::start(const Task& task) {
 }
 
 Worker::Worker(const Task& task, double timeout)
-    : timeout_(timeout), started_(start(task)), channel_(started_.socket) {
+    : timeout_(timeout), started_(start(task, site_)), channel_(started_.socket) {
   start_clock(seconds_to_load);
 }
 
@@ -106,6 +106,7 @@ std::string Worker::how_it_ended() const {
   else if (!latest_pass_.empty())
     text << ", after " << latest_pass_
          << " had returned: it may have written where nothing is its own";
+  text << site_.text();
   return text.str();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "walkthrough/plugin/channel.hpp"
+#include "walkthrough/plugin/crash_site.hpp"
 #include "walkthrough/plugin/work.hpp"
 
 namespace flashbook::plugin {
@@ -49,12 +50,13 @@ class Worker {
     pid_t process;  // and its group's number
     int socket;
   };
-  static Started start(const Task& task);
+  static Started start(const Task& task, CrashSite& site);
   void start_clock(double seconds);
   siginfo_t end() const;
   siginfo_t wait_for_end() const;
 
   double timeout_;
+  CrashSite site_;
   Started started_;
   Channel channel_;
   std::optional<std::size_t> number_;
