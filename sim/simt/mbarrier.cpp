@@ -10,9 +10,8 @@ namespace {
 /// PTX ISA, "mbarrier: Tracking asynchronous operations by the mbarrier object".
 constexpr std::uint32_t most_bytes = (1u << 20) - 1;
 
-void log_use(Site site) {
-  if (sm->options().count)
-    this_thread->warp->log.execute(id_of(site), Access::barrier, this_thread->lane);
+void log_use(Access use, Site site) {
+  if (sm->options().count) this_thread->warp->log.execute(id_of(site), use, this_thread->lane);
 }
 
 RaceDetector::Accessor running_thread(Site site) {
@@ -63,7 +62,7 @@ Mbarriers::Mbarrier& Mbarriers::usable(std::uint32_t offset, Site site) {
 
 void Mbarriers::arrive(std::uint32_t offset, Site site) {
   Mbarrier& m = usable(offset, site);
-  log_use(site);
+  log_use(Access::mbarrier_arrival, site);
   if (m.pending == 0)
     sm->stop(Category::invalid, id_of(site), 0,
              "more arrivals at an mbarrier than its phase has, " + std::to_string(m.arrivals));
@@ -87,7 +86,7 @@ void Mbarriers::expect(std::uint32_t offset, std::uint32_t bytes, Site site) {
 
 void Mbarriers::wait(std::uint32_t offset, unsigned parity, Site site) {
   Mbarrier& m = usable(offset, site);
-  log_use(site);
+  log_use(Access::mbarrier_wait, site);
   if (m.phase == parity) {
     m.waiting.push_back(this_thread);
     sm->suspend(Instruction::mbarrier_wait, site, offset);

@@ -34,6 +34,7 @@ Warpgroup& Warpgroups::of(const Warp& warp) {
 void Warpgroups::set_registers(unsigned count, bool increase, Site site) {
   int nothing = 0;
   collectively_in_warpgroup(Instruction::setmaxnreg, nothing, site, [&](Warpgroup& group, auto&) {
+    if (sm->options().count) sm->line(site).setmaxnreg += 4;  // warps
     request(group, count, increase, site);
   });
   Warpgroup& group = of(*this_thread->warp);

@@ -88,6 +88,63 @@ TEST_CASE("run --json: lines add up to the totals, and name their source") {
   CHECK(mma > 0);
 }
 
+TEST_CASE("run: a Hopper rung's copies and products by line, in a table of their own") {
+  const Run run = Scratch().flashbook("run warp_specialised --n 130 --d 40");
+  CHECK(run.status == 0);
+  CHECK(widest_line(run.out) <= 80);
+  for (const char* part : {"TMA", "wgmma", "regs", "tma_load(", "increase_registers<240>"}) {
+    CAPTURE(part);
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+  CHECK(run.out.find("L2: ") == std::string::npos);  // no multicast
+  CHECK(Scratch().flashbook("run tensor_core --n 16 --d 16").out.find("TMA") == std::string::npos);
+}
+
+namespace {
+
+struct Rung {
+  std::string name;
+  int B_r;
+};
+
+/// Instructions of wgmma that a product of this depth takes: 16 are multiplied at a time.
+int wgmma_of(int depth) {
+  return depth / 16;
+}
+
+/// Bytes into shared memory and products of a dense run, beside what io.fa2 moves and visits in the
+/// same blocks. The simulator knows nothing of TMA or of kernels.
+void check_against_simulator(const Rung& rung, int n, int d, int heads) {
+  CAPTURE(rung.name);
+  CAPTURE(n);
+  CAPTURE(d);
+  const int B_c = d <= 128 ? 128 : 64;
+  const std::string problem = " --n " + std::to_string(n) + " --d " + std::to_string(d) +
+                              " --heads " + std::to_string(heads) + " --dtype bf16";
+  const Json counts = answer("run " + rung.name + problem)["passes"][0]["totals"];
+  const Json simulated = answer("sim traffic --algorithm fa2_forward" + problem + " --br " +
+                                std::to_string(rung.B_r) + " --bc " + std::to_string(B_c));
+  CHECK(simulated["executed"] == true);
+  CHECK(counts["tma_load_bytes"] == simulated["bytes_read"]);
+  CHECK(counts["tma_l2_bytes"] == simulated["bytes_read"]);
+  CHECK(counts["wgmma"] == simulated["visited_tiles"].get<int>() * heads * (rung.B_r / 16) *
+                               (wgmma_of(d) + wgmma_of(B_c)));  // a warp has 16 rows
+  CHECK(counts["mma"] == 0);
+  CHECK(counts["async_copies"] == 0);
+}
+
+}  // namespace
+
+TEST_CASE("run: TMA brings what the IO simulator says, to the byte") {
+  for (const Rung& rung : {Rung{"tma_wgmma", 64}, Rung{"warp_specialised", 128},
+                           Rung{"gemm_softmax_overlap", 128}, Rung{"warpgroup_ping_pong", 128},
+                           Rung{"no_running_maximum", 128}, Rung{"wgmma_q_in_registers", 128}}) {
+    check_against_simulator(rung, 300, 64, 2);
+    check_against_simulator(rung, 257, 128, 1);
+    check_against_simulator(rung, 128, 256, 1);
+  }
+}
+
 TEST_CASE("run: a backward rung, both passes, every order of warps alike") {
   const std::string problem = " --n 20 --d 16 --heads 4 --kv-heads 2 --dtype fp32";
   CHECK(outputs_of(answer("run three_kernel" + problem)) ==
