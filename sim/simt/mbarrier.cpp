@@ -72,6 +72,7 @@ void Mbarriers::arrive(std::uint32_t offset, Site site) {
       sm->cluster().visit(home_->rank(), by.agent, sm->cluster().order.now(by.agent), by.site);
     sm->races.release(this_thread->index, m.current);
   }
+  home_->record({Event::Kind::arrive, this_thread->index, id_of(site), offset});
   --m.pending;
   complete_phase_if_due(m);
 }
@@ -87,17 +88,20 @@ void Mbarriers::expect(std::uint32_t offset, std::uint32_t bytes, Site site) {
 void Mbarriers::wait(std::uint32_t offset, unsigned parity, Site site) {
   Mbarrier& m = usable(offset, site);
   log_use(Access::mbarrier_wait, site);
+  sm->record({Event::Kind::wait, this_thread->index, id_of(site), offset});
   if (m.phase == parity) {
     m.waiting.push_back(this_thread);
     sm->suspend(Instruction::mbarrier_wait, site, offset);
   } else if (sm->options().check) {
     sm->races.acquire(this_thread->index, m.completed);
   }
+  sm->record({Event::Kind::pass, this_thread->index, id_of(site), offset});
 }
 
 void Mbarriers::complete_phase_if_due(Mbarrier& m) {
   if (m.pending > 0 || m.pending_bytes != 0) return;
   m.phase ^= 1;
+  home_->record({Event::Kind::complete, 0, 0, m.offset});
   m.pending = m.arrivals;
   if (m.engine) {
     m.current.resize(std::max<std::size_t>(m.current.size(), m.engine + 1));

@@ -184,6 +184,7 @@ void Report::add(Report other) {
   for (Finding& finding : other.findings) add(std::move(finding));
   lines.resize(std::max(lines.size(), other.lines.size()));
   for (std::size_t i = 0; i < other.lines.size(); ++i) lines[i] += other.lines[i];
+  events.insert(events.end(), other.events.begin(), other.events.end());
   switches += other.switches;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/simt/event.hpp"
 #include "sim/simt/site.hpp"
 
 namespace flashbook::simt {
@@ -89,6 +90,7 @@ struct LineCounts {
 struct Report {
   std::vector<Finding> findings;
   std::vector<LineCounts> lines;  ///< by SiteId
+  std::vector<Event> events;      ///< of the block that Options::watched names
   std::uint64_t switches = 0;     ///< between fibers
 
   bool clean() const { return findings.empty(); }

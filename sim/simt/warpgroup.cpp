@@ -42,6 +42,9 @@ void Warpgroups::set_registers(unsigned count, bool increase, Site site) {
     group.waiting.push_back(this_thread);
     sm->suspend(Instruction::setmaxnreg, site);
   }
+  if (this_thread->index % 128 == 0)
+    sm->record({Event::Kind::registers, this_thread->index, id_of(site), 0, 0, 0, nullptr,
+                group.registers});
 }
 
 void Warpgroups::request(Warpgroup& group, unsigned count, bool increase, Site site) {
