@@ -232,8 +232,12 @@ std::string costs_and_findings(const simt::Report& report) {
       "times as many as needed, ! where wasteful. Instructions are a warp's.\n";
   if (total.uses_hopper())
     out += "\n" + line_table(columns_of_hopper(), lines, total) + hopper_legend(total);
-  if (report.clean()) return out + "No race, no uninitialised read, nothing out of bounds.\n";
-  out += "\nFound:\n";
+  return out + findings_of(report);
+}
+
+std::string findings_of(const simt::Report& report) {
+  if (report.clean()) return "No race, no uninitialised read, nothing out of bounds.\n";
+  std::string out = "\nFound:\n";
   for (const simt::Finding& finding : report.findings) out += wrapped(finding.text(), 4);
   return out;
 }

@@ -145,6 +145,21 @@ TEST_CASE("run: TMA brings what the IO simulator says, to the byte") {
   }
 }
 
+TEST_CASE("run --ring: stages by name, at most 80 columns, for every rung that has a ring") {
+  for (const char* rung : {"tma_wgmma", "warp_specialised", "gemm_softmax_overlap",
+                           "warpgroup_ping_pong", "no_running_maximum", "wgmma_q_in_registers"}) {
+    CAPTURE(rung);
+    const Run run =
+        Scratch().flashbook(std::string("run ") + rung + " --n 1536 --ring --svg x.svg");
+    CHECK(run.status == 0);
+    CHECK(widest_line(run.out) <= 80);
+    for (const char* part : {"fills Q", "fills K", "multiplies V", "~11", "No race"}) {
+      CAPTURE(part);
+      CHECK(run.out.find(part) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("run: a backward rung, both passes, every order of warps alike") {
   const std::string problem = " --n 20 --d 16 --heads 4 --kv-heads 2 --dtype fp32";
   CHECK(outputs_of(answer("run three_kernel" + problem)) ==
@@ -191,6 +206,11 @@ TEST_CASE("run refuses what it cannot do, in one sentence") {
   check_refused(s, "run one_pass --n", {"--n has no value: give it one"});
   check_refused(s, "run one_pass --n 1 --n 2", {"--n is given 2 times: give it once"});
   check_refused(s, "run ''", {"argument 2, after 'run', is empty"});
+  check_refused(s, "run one_pass --ring", {"--ring", "one_pass", "warp_specialised"});
+  check_refused(s, "run tma_wgmma --n 64 --ring", {"--ring", "more keys than a tile"});
+  check_refused(s, "run tma_wgmma --ring --on gpu", {"--on is gpu", "pass --on cpu"});
+  check_refused(s, "run tma_wgmma --ring --json", {"--json", "--ring"});
+  check_refused(s, "run tma_wgmma --svg x.svg", {"--svg", "--ring"});
 }
 
 TEST_CASE("timing: five ways to time a forward kernel, none for what it does not take") {
