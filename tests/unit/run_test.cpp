@@ -135,6 +135,22 @@ void check_against_simulator(const Rung& rung, int n, int d, int heads) {
 
 }  // namespace
 
+TEST_CASE("run --json: mbarriers and setmaxnreg, in instructions of a warp") {
+  constexpr int n = 300, tiles = 3;  // of keys, for each block
+  const auto totals = [](const std::string& rung) {
+    return answer("run " + rung + " --n " + std::to_string(n))["passes"][0]["totals"];
+  };
+  const Json alone = totals("tma_wgmma"), together = totals("warp_specialised");
+  constexpr int blocks = (n + 63) / 64, waits = 1 + 2 * tiles;  // for Q, each K and each V
+  CHECK(alone["mbarrier_waits"] == blocks * 4 * waits);         // by every warp
+  CHECK(alone["mbarrier_arrivals"] == blocks * waits);          // by the one that copies
+  CHECK(alone["setmaxnreg"] == 0);
+  constexpr int pairs = (n + 127) / 128;
+  CHECK(together["mbarrier_waits"] == pairs * (2 * tiles + 8 * waits));
+  CHECK(together["mbarrier_arrivals"] == pairs * (waits + 2 * 2 * tiles));
+  CHECK(together["setmaxnreg"] == pairs * 12);
+}
+
 TEST_CASE("run: TMA brings what the IO simulator says, to the byte") {
   for (const Rung& rung : {Rung{"tma_wgmma", 64}, Rung{"warp_specialised", 128},
                            Rung{"gemm_softmax_overlap", 128}, Rung{"warpgroup_ping_pong", 128},

@@ -10,7 +10,7 @@ constexpr std::size_t number_width = 3, gap = 2;
 
 /// ".", "~2", "2" or "2*".
 std::string text_of(const Content& content) {
-  const std::string tile = std::to_string(content.tile);
+  std::string tile = std::to_string(content.tile);
   switch (content.state) {
     case Content::State::empty:
       return ".";
@@ -24,12 +24,18 @@ std::string text_of(const Content& content) {
   return tile + "*";
 }
 
+/// The copy engine has the first column.
+std::size_t column_of(const Moment& moment) {
+  const int column = moment.actor + 1;
+  return static_cast<std::size_t>(column);
+}
+
 /// A column for the copy engine, then one an actor.
 std::vector<std::size_t> widths_of(const Timeline& timeline) {
   std::vector<std::size_t> widths = {std::string("copies").size()};
   for (const std::string& actor : timeline.actors) widths.push_back(actor.size());
   for (const Moment& moment : timeline.moments) {
-    std::size_t& width = widths[static_cast<std::size_t>(moment.actor + 1)];
+    std::size_t& width = widths[column_of(moment)];
     width = std::max(width, moment.what.size());
   }
   return widths;
@@ -56,10 +62,8 @@ std::string text_of(const Timeline& timeline) {
   for (std::size_t i = 0; i < timeline.moments.size(); ++i) {
     const Moment& moment = timeline.moments[i];
     std::string line = right(std::to_string(i + 1), number_width) + std::string(gap, ' ');
-    for (std::size_t column = 0; column < widths.size(); ++column) {
-      const bool here = static_cast<int>(column) == moment.actor + 1;
-      line += left(here ? moment.what : "", widths[column] + gap);
-    }
+    for (std::size_t column = 0; column < widths.size(); ++column)
+      line += left(column == column_of(moment) ? moment.what : "", widths[column] + gap);
     for (const Content& content : moment.stages) line += left(text_of(content), 4);
     out += without_blanks_behind(line);
   }
