@@ -176,6 +176,40 @@ TEST_CASE("run --ring: stages by name, at most 80 columns, for every rung that h
   }
 }
 
+TEST_CASE("run --ring: one warpgroup, a stage of K and one of V, two tiles of each") {
+  const Run run = Scratch().flashbook("run tma_wgmma --n 256 --ring");
+  CHECK(run.status == 0);
+  CHECK(run.out ==
+        "tma_wgmma, block 0\n"
+        "\n"
+        "     copies  warpgroup 0     K   V\n"
+        "  1          fills Q         .   .\n"
+        "  2          fills K         ~0  .\n"
+        "  3          fills V         ~0  ~0\n"
+        "  4          waits: Q full   ~0  ~0\n"
+        "  5  Q full                  ~0  ~0\n"
+        "  6          waits: K full   ~0  ~0\n"
+        "  7  K full                  0   ~0\n"
+        "  8          multiplies K    0*  ~0\n"
+        "  9          is done with K  0   ~0\n"
+        " 10          fills K         ~1  ~0\n"
+        " 11          waits: V full   ~1  ~0\n"
+        " 12  V full                  ~1  0\n"
+        " 13          multiplies V    ~1  0*\n"
+        " 14          is done with V  ~1  0\n"
+        " 15          fills V         ~1  ~1\n"
+        " 16          waits: K full   ~1  ~1\n"
+        " 17  K full                  1   ~1\n"
+        " 18          multiplies K    1*  ~1\n"
+        " 19          is done with K  1   ~1\n"
+        " 20          waits: V full   1   ~1\n"
+        " 21  V full                  1   1\n"
+        " 22          multiplies V    1   1*\n"
+        " 23          is done with V  1   1\n"
+        "Stages: ~2 tile 2 is being copied, 2 it is there, 2* it is in use, . given back.\n"
+        "No race, no uninitialised read, nothing out of bounds.\n");
+}
+
 TEST_CASE("run: a backward rung, both passes, every order of warps alike") {
   const std::string problem = " --n 20 --d 16 --heads 4 --kv-heads 2 --dtype fp32";
   CHECK(outputs_of(answer("run three_kernel" + problem)) ==
