@@ -9,11 +9,13 @@
 #include "walkthrough/chapters/06_first_kernel/transpose.cuh"
 #include "walkthrough/chapters/07_barriers_and_races/sums.cuh"
 #include "walkthrough/chapters/09_tensor_cores/scores.cuh"
+#include "walkthrough/chapters/11_asynchrony/ring.cuh"
 #include "walkthrough/chapters/device_array.hpp"
 
 namespace flashbook {
 namespace {
 
+namespace rings = emulated::ring;
 namespace scores = emulated::scores;
 namespace sums = emulated::sums;
 namespace transpose = emulated::transpose;
@@ -118,7 +120,22 @@ DemoRun ones_summed(int n, const simt::Options& options) {
              {static_cast<float>(n)});
 }
 
-constexpr std::array<Demo, 15> all = {{
+// ---- chapter 11: n tiles of x, which holds 0, 1, ..., 6, 0, ...
+
+template <rings::Produce& produce, rings::Consume& consume, rings::Finish& finish>
+DemoRun ringed(int n, const simt::Options& options) {
+  constexpr std::size_t columns = rings::columns, tile = rings::rows * columns;
+  constexpr std::size_t half = tile / rings::consumers;
+  Numbers x(size(n) * tile, 0), y(rings::consumers * columns, std::nanf(""));
+  std::vector<float> exact(y.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    exact[i % tile / half * columns + i % columns] += x[i] = static_cast<float>(i % 7);
+  simt::Stream stream = {options, {}};
+  rings::start(rings::sums<produce, consume, finish>, x.constant(), y.view(), n, &stream);
+  return {std::move(stream.report), first_wrong(y, exact), x.data()};
+}
+
+constexpr std::array<Demo, 21> all = {{
     {"transpose_direct", "y = x^T, element by element", 64, 32, 1024,
      transposed<transpose::direct, 0>},
     {"transpose_tiled", "y = x^T through tiles in shared memory", 64, 32, 1024,
@@ -144,6 +161,18 @@ constexpr std::array<Demo, 15> all = {{
     {"sum_fp32", "a sum of ones by tensor cores", 8192, 16, 65536, ones_summed<false>},
     {"sum_bf16", "a sum of ones by tensor cores, rounded to bf16 as it grows", 8192, 16, 65536,
      ones_summed<true>},
+    {"ring", "sums of tiles, copied ahead in a ring of two stages", 5, 1, 128,
+     ringed<rings::produce, rings::consume, rings::finish>},
+    {"released_early", "sums of tiles, a stage given back before it is read", 5, 1, 128,
+     ringed<rings::produce, rings::release_early, rings::finish>},
+    {"wrong_phase", "sums of tiles, the same phase awaited each time", 5, 1, 128,
+     ringed<rings::produce, rings::wait_for_phase_0, rings::finish>},
+    {"nothing_expected", "sums of tiles, bytes that nobody announces", 5, 1, 128,
+     ringed<rings::expect_nothing, rings::consume, rings::finish>},
+    {"too_many_bytes", "sums of tiles, more bytes announced than come", 5, 1, 128,
+     ringed<rings::expect_too_much, rings::consume, rings::finish>},
+    {"no_proxy_fence", "sums of tiles, stored by a copy with no fence before", 5, 1, 128,
+     ringed<rings::produce, rings::consume, rings::finish_without_fence>},
 }};
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace flashbook {
 struct DemoRun {
   simt::Report report;
   std::string wrong;  ///< "y[2] is 7, and should be 8": the first value that is; empty if none
+  const void* x = nullptr;  ///< what tensor copies of the report's events bring
 };
 
 struct Demo {

@@ -81,7 +81,7 @@ class Runner {
   /// `make(device)` prepares a call; the last one's results are copied back.
   template <class Make>
   PassRun run(const std::string& pass, const std::string& kernel, const Make& make) const {
-    PassRun out = {pass, kernel, std::nullopt, {}, {}};
+    PassRun out = {pass, kernel, std::nullopt, {}, {}, {}};
     try {
       options_.machine == Machine::cpu ? emulate(out, make) : on_gpu(out, make);
     } catch (const std::runtime_error& error) {
@@ -98,6 +98,7 @@ class Runner {
       simt::Options options;
       options.seed = order;
       options.count = order == 0;
+      if (options_.watch && order == 0) options.watched = 0;
       options.progress = [&](std::uint64_t done, std::uint64_t blocks) {
         progress.show("order of warps " + std::to_string(order + 1) + " of " +
                       std::to_string(options_.warp_orders) + ", " + std::to_string(done) + " of " +
@@ -151,6 +152,18 @@ void compute_saved(const Rungs& rungs, Machine machine, const AttentionProblem& 
   pair.forward(problem, inputs, outputs);
 }
 
+/// The kernel's pass, which also says where its inputs lie on the device.
+ForwardPass naming(const ForwardKernel& kernel, ring::TensorNames& names) {
+  ForwardPass pass(kernel);
+  pass.launch = [launch = pass.launch, &names](const flashbook_problem& problem,
+                                               const flashbook_forward_tensors& tensors,
+                                               void* workspace, void* stream) {
+    names.insert({{tensors.q, "Q"}, {tensors.k, "K"}, {tensors.v, "V"}});
+    launch(problem, tensors, workspace, stream);
+  };
+  return pass;
+}
+
 }  // namespace
 
 std::unique_ptr<Device> make_device(Machine machine, const simt::Options& options) {
@@ -197,13 +210,16 @@ KernelRun run_kernel(const Rungs& rungs, const conformance::ProblemSpec& spec,
   Results results(problem);
   const Runner runner(options, problem);
   KernelRun run;
-  if (rungs.forward)
+  if (rungs.forward) {
+    ring::TensorNames names;
     run.passes.push_back(runner.run("forward", rungs.pair.forward->name, [&](Device& device) {
-      return std::make_unique<ForwardCall>(*rungs.pair.forward, problem, data.inputs(),
-                                           results.outputs(), device);
+      return std::make_unique<ForwardCall>(naming(*rungs.pair.forward, names), problem,
+                                           data.inputs(), results.outputs(), device);
     }));
-  else
+    run.passes.back().tensors = names;
+  } else {
     compute_saved(rungs, options.machine, problem, data.inputs(), results.outputs());
+  }
   if (rungs.backward)
     run.passes.push_back(runner.run("backward", rungs.pair.backward->name, [&](Device& device) {
       return std::make_unique<BackwardCall>(*rungs.pair.backward, problem, data.inputs(),

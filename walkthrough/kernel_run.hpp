@@ -10,6 +10,7 @@
 #include "tests/conformance/large.hpp"
 #include "tests/conformance/problem_spec.hpp"
 #include "tests/conformance/suite.hpp"
+#include "walkthrough/ring/timeline.hpp"
 
 namespace flashbook {
 
@@ -38,14 +39,16 @@ struct KernelRunOptions {
   std::uint64_t seed = 1;    ///< of the data
   unsigned warp_orders = 1;  ///< on the emulator: seeds 0, 1, …
   bool once = false;         ///< on a GPU: one launch for a profiler, not timed
+  bool watch = false;        ///< on the emulator: records the events of the first block
 };
 
 /// What one pass did.
 struct PassRun {
   std::string pass, kernel;
-  std::optional<double> seconds;  ///< a launch; the emulator's wall time
-  simt::Report report;            ///< of the emulator; counts of the first order of warps
-  std::string error;              ///< what stopped it; findings apart
+  std::optional<double> seconds;   ///< a launch; the emulator's wall time
+  simt::Report report;             ///< of the emulator; counts of the first order of warps
+  std::string error;               ///< what stopped it; findings apart
+  ring::TensorNames tensors = {};  ///< of a forward pass's inputs, as the events have them
 };
 
 struct KernelRun {

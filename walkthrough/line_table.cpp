@@ -18,7 +18,7 @@ using json = nlohmann::ordered_json;
 using simt::LineCounts;
 using simt::Traffic;
 
-constexpr std::size_t columns = 80, least_source = 12;
+constexpr std::size_t page_width = 80, least_source = 12;
 constexpr std::size_t table_indent = 2;  // that table() gives; columns are scarce here
 constexpr double wasteful = 1.25;        // times the ideal
 
@@ -35,17 +35,10 @@ Traffic sum(Traffic a, const Traffic& b) {
   return a;
 }
 
-bool is_counted(const LineCounts& c) {
-  return sum(c.global_load, c.global_store).instructions +
-             sum(c.shared_load, c.shared_store).instructions + c.mma + c.ldmatrix + c.shuffles +
-             c.barriers + c.async_copies + c.atomics + c.exp2 >
-         0;
-}
-
 std::vector<Line> lines_of(const simt::Report& report) {
   std::vector<Line> lines;
   for (std::size_t id = 1; id < report.lines.size(); ++id)
-    if (is_counted(report.lines[id]))
+    if (report.lines[id].anything())
       lines.push_back({simt::site_of(static_cast<simt::SiteId>(id)), report.lines[id]});
   std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
     const std::string x = a.site.file, y = b.site.file;
@@ -100,7 +93,13 @@ std::string ratio(const Traffic& traffic) {
   return fixed(times, 2) + (is_wasteful(traffic) ? "!" : " ");
 }
 
-std::vector<std::string> cells(const LineCounts& c) {
+/// Columns of a table: what heads them, and what they say of a line, empty for nothing.
+struct Columns {
+  std::vector<std::string> heading;
+  std::vector<std::string> (*cells)(const LineCounts&);
+};
+
+std::vector<std::string> cells_of_every_gpu(const LineCounts& c) {
   const Traffic global = sum(c.global_load, c.global_store),
                 shared = sum(c.shared_load, c.shared_store);
   return {number(global.cost), ratio(global),          number(shared.cost), ratio(shared),
@@ -108,9 +107,36 @@ std::vector<std::string> cells(const LineCounts& c) {
           number(c.barriers),  number(c.async_copies), number(c.atomics)};
 }
 
-std::vector<std::string> heading() {
-  return {"sectors", "ideal", "waves", "ideal",    "mma",    "ldm",
-          "exp2",    "shfl",  "bar",   "cp.async", "atomics"};
+Columns columns_of_every_gpu() {
+  return {{"sectors", "ideal", "waves", "ideal", "mma", "ldm", "exp2", "shfl", "bar", "cp.async",
+           "atomics"},
+          cells_of_every_gpu};
+}
+
+/// "L2" only where a multicast reads less there than it writes.
+std::vector<std::string> hopper_cells(const LineCounts& c) {
+  return {number(c.tma),
+          number(c.tma_load_bytes),
+          c.tma_l2_bytes == c.tma_load_bytes ? "" : number(c.tma_l2_bytes),
+          number(c.tma_store_bytes),
+          number(c.mbarrier_arrivals + c.mbarrier_waits),
+          number(c.wgmma),
+          number(c.setmaxnreg)};
+}
+
+Columns columns_of_hopper() {
+  return {{"TMA", "in", "L2", "out", "mbar", "wgmma", "regs"}, hopper_cells};
+}
+
+/// Those that have something to say in these columns.
+std::vector<Line> counted_in(const Columns& columns, const std::vector<Line>& lines) {
+  std::vector<Line> out;
+  for (const Line& line : lines) {
+    const std::vector<std::string> cells = columns.cells(line.counts);
+    if (std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return !cell.empty(); }))
+      out.push_back(line);
+  }
+  return out;
 }
 
 /// Without the columns that nothing stands in.
@@ -130,10 +156,12 @@ std::vector<std::string> row_of(const std::string& name, std::vector<std::string
 }
 
 /// The table without the source text: a heading, the lines, their total.
-std::vector<std::string> number_lines(const std::vector<Line>& lines, const LineCounts& total) {
-  std::vector<std::vector<std::string>> rows = {row_of("line", heading())};
-  for (const Line& line : lines) rows.push_back(row_of(simt::text(line.site), cells(line.counts)));
-  rows.push_back(row_of("total", cells(total)));
+std::vector<std::string> number_lines(const Columns& columns, const std::vector<Line>& lines,
+                                      const LineCounts& total) {
+  std::vector<std::vector<std::string>> rows = {row_of("line", columns.heading)};
+  for (const Line& line : lines)
+    rows.push_back(row_of(simt::text(line.site), columns.cells(line.counts)));
+  rows.push_back(row_of("total", columns.cells(total)));
   std::istringstream text(table(narrowed(rows)));
   std::vector<std::string> out;
   for (std::string line; std::getline(text, line);) out.push_back(line.substr(table_indent));
@@ -141,40 +169,52 @@ std::vector<std::string> number_lines(const std::vector<Line>& lines, const Line
 }
 
 /// The text of the lines marked '!', where the table has no room for it.
-std::string wasteful_lines(const std::vector<Line>& lines, Sources& sources) {
+std::string wasteful_lines(const Columns& columns, const std::vector<Line>& lines,
+                           Sources& sources) {
   std::string out;
   for (const Line& line : lines) {
-    const LineCounts& c = line.counts;
-    if (!is_wasteful(sum(c.global_load, c.global_store)) &&
-        !is_wasteful(sum(c.shared_load, c.shared_store)))
+    const std::vector<std::string> cells = columns.cells(line.counts);
+    if (std::none_of(cells.begin(), cells.end(),
+                     [](const std::string& cell) { return cell.ends_with('!'); }))
       continue;
     const std::string place = "! " + simt::text(line.site) + "  ";
-    out += place + cut(sources.text(line.site), columns - width_of(place)) + "\n";
+    out += place + cut(sources.text(line.site), page_width - width_of(place)) + "\n";
   }
   return out;
 }
 
-/// What each line executed, beside its text as far as the columns allow.
-std::string line_table(const simt::Report& report) {
-  const std::vector<Line> lines = lines_of(report);
+/// What each line executed, beside its text as far as the width of a page allows.
+std::string line_table(const Columns& columns, const std::vector<Line>& all,
+                       const LineCounts& total) {
+  const std::vector<Line> lines = counted_in(columns, all);
   Sources sources;
   std::vector<std::string> source = {"source"};
   for (const Line& line : lines) source.push_back(sources.text(line.site));
   source.emplace_back();  // beside the total
 
-  const std::vector<std::string> numbers = number_lines(lines, report.total());
+  const std::vector<std::string> numbers = number_lines(columns, lines, total);
   std::size_t width = 0;
   for (const std::string& line : numbers) width = std::max(width, width_of(line));
-  const bool fits = width + 2 + least_source <= columns;
+  const bool fits = width + 2 + least_source <= page_width;
   std::string out;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     out += numbers[i];
     if (fits && !source[i].empty())
-      out +=
-          std::string(width + 2 - width_of(numbers[i]), ' ') + cut(source[i], columns - width - 2);
+      out += std::string(width + 2 - width_of(numbers[i]), ' ') +
+             cut(source[i], page_width - width - 2);
     out += "\n";
   }
-  return fits ? out : out + wasteful_lines(lines, sources);
+  return fits ? out : out + wasteful_lines(columns, lines, sources);
+}
+
+std::string hopper_legend(const LineCounts& total) {
+  std::string out =
+      "TMA: its copies; in, out: their bytes, into and out of shared memory; mbar:\n"
+      "arrivals and waits at mbarriers";
+  out += total.setmaxnreg ? "; regs: setmaxnreg." : ".";
+  if (total.tma_l2_bytes != total.tma_load_bytes)
+    out += " L2: bytes read there, once for a multicast.";
+  return out + "\n";
 }
 
 json traffic_json(const Traffic& traffic, const char* unit) {
@@ -184,12 +224,20 @@ json traffic_json(const Traffic& traffic, const char* unit) {
 }  // namespace
 
 std::string costs_and_findings(const simt::Report& report) {
+  const std::vector<Line> lines = lines_of(report);
+  const LineCounts total = report.total();
   std::string out =
-      line_table(report) +
+      line_table(columns_of_every_gpu(), lines, total) +
       "sectors: of global memory, 32 bytes; waves: wavefronts of shared memory; ideal:\n"
       "times as many as needed, ! where wasteful. Instructions are a warp's.\n";
-  if (report.clean()) return out + "No race, no uninitialised read, nothing out of bounds.\n";
-  out += "\nFound:\n";
+  if (total.uses_hopper())
+    out += "\n" + line_table(columns_of_hopper(), lines, total) + hopper_legend(total);
+  return out + findings_of(report);
+}
+
+std::string findings_of(const simt::Report& report) {
+  if (report.clean()) return "No race, no uninitialised read, nothing out of bounds.\n";
+  std::string out = "\nFound:\n";
   for (const simt::Finding& finding : report.findings) out += wrapped(finding.text(), 4);
   return out;
 }
@@ -206,7 +254,15 @@ json counts_json(const LineCounts& c) {
           {"shuffles", c.shuffles},
           {"barriers", c.barriers},
           {"async_copies", c.async_copies},
-          {"atomics", c.atomics}};
+          {"atomics", c.atomics},
+          {"tma", c.tma},
+          {"tma_load_bytes", c.tma_load_bytes},
+          {"tma_l2_bytes", c.tma_l2_bytes},
+          {"tma_store_bytes", c.tma_store_bytes},
+          {"mbarrier_arrivals", c.mbarrier_arrivals},
+          {"mbarrier_waits", c.mbarrier_waits},
+          {"wgmma", c.wgmma},
+          {"setmaxnreg", c.setmaxnreg}};
 }
 
 json lines_json(const simt::Report& report) {

@@ -12,6 +12,8 @@ namespace flashbook {
 /// Columns without a number are left out; where none is left for the text, only that of marked
 /// lines follows, below.
 std::string costs_and_findings(const simt::Report& report);
+/// All that was found, or that nothing was.
+std::string findings_of(const simt::Report& report);
 
 /// For programs: an object a line that executed anything counted, in the order of the source; and
 /// their sums.

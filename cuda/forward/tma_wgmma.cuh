@@ -57,6 +57,7 @@ forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
     load_rows(smem.Q, p.Q_map, tile.first, tile.head, tile.batch, smem.full_Q);
     load_rows(smem.K, p.K_map, tile.first_key(0), tile.kv_head, tile.batch, smem.full_K);
   }
+  // [loop]
   for (int t = 0; t < count; ++t) {
     const int j = tile.first_key(t), phase = t % 2;
     if (copies) load_rows(smem.V, p.V_map, j, tile.kv_head, tile.batch, smem.full_V);
@@ -86,6 +87,7 @@ forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
     start_PV<T, D>(O, P, smem.V);
     wgmma_wait<0>(accumulators(O));  // nor V
   }
+  // [/loop]
   mma::store_rows(p, tile.batch, tile.head, here.row, O[0], rows.row[0], e.scale);
 }
 

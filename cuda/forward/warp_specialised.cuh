@@ -24,6 +24,7 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
   float O[1][D / 8][4] = {};
   mma::RowBlocks<1> rows;
   if (tile.key_tiles() > 0) mbarrier_wait(smem.full_Q, 0);
+  // [loop]
   for (int t = 0; t < tile.key_tiles(); ++t) {
     // S = Q K^T
     float S[1][B_c / 8][4];
@@ -49,9 +50,11 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
     wgmma_wait<0>(accumulators(O));
     smem.V.release(t);
   }
+  // [/loop]
   mma::store_rows(p, tile.batch, tile.head, here.row, O[0], rows.row[0], e.scale);
 }
 
+// [kernel]
 template <class T, int D>
 FLASHBOOK_KERNEL(PipelineShape<D>::threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
@@ -66,6 +69,7 @@ forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
     consume(smem, p, tile, group - 1);
   }
 }
+// [/kernel]
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,

@@ -36,6 +36,7 @@ struct PipelineSmem {
 template <int D>
 using PipelineTile = RowTile<PipelineShape<D>::B_r, PipelineShape<D>::B_c>;
 
+// [produce_keys]
 /// The producer's tiles of K and V, as tiles number `from` and on of the rings. A consumer wants K
 /// a tile earlier than V.
 template <class T, int D>
@@ -47,6 +48,7 @@ FLASHBOOK_DEVICE void produce_keys(PipelineSmem<T, D>& smem, const TmaParameters
     if (t > 0) smem.V.load(from + t - 1, p.V_map, tile.first_key(t - 1), tile.kv_head, tile.batch);
   }
 }
+// [/produce_keys]
 /// All that the producer does for a tile of rows.
 template <class T, int D>
 FLASHBOOK_DEVICE void produce(PipelineSmem<T, D>& smem, const TmaParameters<T>& p,

@@ -22,6 +22,7 @@ struct Ring {
   }
   FLASHBOOK_DEVICE Tile& operator[](int t) { return tile[t % stages]; }
 
+  // [use]
   /// The producer: rows from `first` on become tile t, once its stage is empty, as all are at
   /// first.
   FLASHBOOK_DEVICE void load(int t, const TensorMap& map, int first, int head, int batch) {
@@ -33,6 +34,7 @@ struct Ring {
   /// A warpgroup whose products of tile t are done. One thread arrives for it: four warps read
   /// what one wgmma reads.
   FLASHBOOK_DEVICE void release(int t) { mbarrier_arrive_if(empty[t % stages], is_elected()); }
+  // [/use]
 };
 
 }  // namespace flashbook::FLASHBOOK_MACHINE

@@ -15,6 +15,7 @@ struct TmaParameters : ForwardParameters<T> {
   TensorMap Q_map, K_map, V_map;
 };
 
+// [load_rows]
 /// One thread starts to load the rows from `first` on of a head; `full` then awaits their bytes.
 template <class T, int rows, int columns>
 FLASHBOOK_DEVICE void load_rows(Tile<T, rows, columns, Swizzle128>& tile, const TensorMap& map,
@@ -24,6 +25,7 @@ FLASHBOOK_DEVICE void load_rows(Tile<T, rows, columns, Swizzle128>& tile, const 
   for (int column = 0; column < columns; column += 64)
     tma_load(tile.at(0, column), map, {column, first, head, batch}, full);
 }
+// [/load_rows]
 
 // ---- the host's side
 

@@ -27,6 +27,7 @@ FLASHBOOK_DEVICE bool is_elected() {
   return threadIdx.x % 128 == 0;
 }
 
+// [start_QK]
 /// Starts S = Q K^T, as a group: the 64 rows of Q from `row` on.
 template <class T, int rows, int D, int B_c>
 FLASHBOOK_DEVICE void start_QK(float (&S)[1][B_c / 8][4], Tile<T, rows, D, Swizzle128>& Q, int row,
@@ -36,6 +37,7 @@ FLASHBOOK_DEVICE void start_QK(float (&S)[1][B_c / 8][4], Tile<T, rows, D, Swizz
     wgmma<T>(accumulators(S), wgmma_operand(Q, row, k), wgmma_operand(K, 0, k), k > 0);
   wgmma_commit();
 }
+// [/start_QK]
 
 /// The rows of Q from `row` on, 16 a warp, as a left operand in registers.
 template <class T, int rows, int D>

@@ -45,6 +45,12 @@ void count(LineCounts& line, Access kind, const WarpAddresses& access) {
     case Access::barrier:
       line.barriers += 1;
       return;
+    case Access::mbarrier_arrival:
+      line.mbarrier_arrivals += 1;
+      return;
+    case Access::mbarrier_wait:
+      line.mbarrier_waits += 1;
+      return;
   }
 }
 

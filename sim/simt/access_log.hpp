@@ -19,7 +19,9 @@ enum class Access : std::uint8_t {
   atomic_add,
   async_copy,
   exp2,
-  barrier
+  barrier,
+  mbarrier_arrival,
+  mbarrier_wait
 };
 
 /// The single-lane instructions of one warp since its lanes were last together.
@@ -60,7 +62,7 @@ class AccessLog {
 inline void AccessLog::access(SiteId site, Access kind, unsigned bytes, unsigned lane,
                               std::uint64_t address) {
   const auto size = static_cast<std::size_t>(std::bit_width(bytes));  // 1 to 5
-  const std::size_t key = (site * std::size_t{8} + static_cast<std::size_t>(kind)) * 8 + size;
+  const std::size_t key = (site * std::size_t{16} + static_cast<std::size_t>(kind)) * 8 + size;
   Entry* entry = key < index_.size() ? index_[key] : nullptr;
   if (!entry) [[unlikely]]
     entry = &add_entry(key, site, kind, bytes);

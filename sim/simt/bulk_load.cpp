@@ -33,12 +33,18 @@ void mark_global(const BoxRow& row, GlobalShadow::Use use, SiteId id) {
   }
 }
 
+Event event_of(Event::Kind kind, const BulkLoad& load) {
+  return {kind,        load.issuer,          load.site,          load.mbarrier,
+          load.target, load.map.box_bytes(), load.map.data.begin};
+}
+
 void begin_load(const BulkLoad& load, Site site) {
   Multiprocessor& receiver = sm->cluster().block(load.receiver);
   const unsigned engine = receiver.mbarriers.begin_copy(load.mbarrier, site);
   if (sm->options().check)
     receiver.races.begin_copy(sm->races.accessor(this_thread->index, load.site), engine,
                               load.target, load.map.box_bytes());
+  receiver.record(event_of(Event::Kind::load, load));
   sm->cluster().loads.add(load);
 }
 
@@ -56,6 +62,7 @@ void BulkLoads::land(std::size_t i, Cluster& cluster) {
     receiver.races.end_copy(engine, clock, load.target, bytes, load.site);
     cluster.visit(load, engine, clock);
   }
+  receiver.record(event_of(Event::Kind::land, load));
   receiver.mbarriers.complete_bytes(load.mbarrier, bytes);
 }
 

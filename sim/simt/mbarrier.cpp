@@ -10,9 +10,8 @@ namespace {
 /// PTX ISA, "mbarrier: Tracking asynchronous operations by the mbarrier object".
 constexpr std::uint32_t most_bytes = (1u << 20) - 1;
 
-void log_use(Site site) {
-  if (sm->options().count)
-    this_thread->warp->log.execute(id_of(site), Access::barrier, this_thread->lane);
+void log_use(Access use, Site site) {
+  if (sm->options().count) this_thread->warp->log.execute(id_of(site), use, this_thread->lane);
 }
 
 RaceDetector::Accessor running_thread(Site site) {
@@ -63,7 +62,7 @@ Mbarriers::Mbarrier& Mbarriers::usable(std::uint32_t offset, Site site) {
 
 void Mbarriers::arrive(std::uint32_t offset, Site site) {
   Mbarrier& m = usable(offset, site);
-  log_use(site);
+  log_use(Access::mbarrier_arrival, site);
   if (m.pending == 0)
     sm->stop(Category::invalid, id_of(site), 0,
              "more arrivals at an mbarrier than its phase has, " + std::to_string(m.arrivals));
@@ -73,6 +72,7 @@ void Mbarriers::arrive(std::uint32_t offset, Site site) {
       sm->cluster().visit(home_->rank(), by.agent, sm->cluster().order.now(by.agent), by.site);
     sm->races.release(this_thread->index, m.current);
   }
+  home_->record({Event::Kind::arrive, this_thread->index, id_of(site), offset});
   --m.pending;
   complete_phase_if_due(m);
 }
@@ -87,18 +87,21 @@ void Mbarriers::expect(std::uint32_t offset, std::uint32_t bytes, Site site) {
 
 void Mbarriers::wait(std::uint32_t offset, unsigned parity, Site site) {
   Mbarrier& m = usable(offset, site);
-  log_use(site);
+  log_use(Access::mbarrier_wait, site);
+  sm->record({Event::Kind::wait, this_thread->index, id_of(site), offset});
   if (m.phase == parity) {
     m.waiting.push_back(this_thread);
     sm->suspend(Instruction::mbarrier_wait, site, offset);
   } else if (sm->options().check) {
     sm->races.acquire(this_thread->index, m.completed);
   }
+  sm->record({Event::Kind::pass, this_thread->index, id_of(site), offset});
 }
 
 void Mbarriers::complete_phase_if_due(Mbarrier& m) {
   if (m.pending > 0 || m.pending_bytes != 0) return;
   m.phase ^= 1;
+  home_->record({Event::Kind::complete, 0, 0, m.offset});
   m.pending = m.arrivals;
   if (m.engine) {
     m.current.resize(std::max<std::size_t>(m.current.size(), m.engine + 1));

@@ -40,13 +40,20 @@ std::string where(const Thread& thread) {
   return out;
 }
 
+/// "threads 0-31 wait in …", "thread 3 waits in …".
+std::string clause(const std::vector<unsigned>& threads, const std::string& place) {
+  if (threads.size() > 1) return ranges(threads) + " " + place;
+  const bool waits = place.starts_with("wait");
+  return ranges(threads) + (waits ? " waits" : " has") + place.substr(4);
+}
+
 /// Who waits where, one clause a place.
 std::string whereabouts(std::span<const Thread> threads) {
   std::map<std::string, std::vector<unsigned>> places;
   for (const Thread& thread : threads) places[where(thread)].push_back(thread.index);
   std::string out;
   for (const auto& [place, indices] : places)
-    out += (out.empty() ? "" : "; ") + ranges(indices) + " " + place;
+    out += (out.empty() ? "" : "; ") + clause(indices, place);
   return out;
 }
 

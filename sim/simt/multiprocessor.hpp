@@ -121,6 +121,10 @@ class Multiprocessor {
   [[noreturn]] void stop(Category category, SiteId site, SiteId other, std::string what);
 
   LineCounts& line(Site site);
+  /// Records what happened in this block, if it is watched.
+  void record(const Event& event) {
+    if (block_number_ == options_.watched) findings.events.push_back(event);
+  }
   void flush(Warp& warp) {
     if (!warp.log.empty()) warp.log.flush(findings.lines);
   }

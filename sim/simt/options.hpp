@@ -14,12 +14,15 @@ inline constexpr unsigned max_cluster_blocks = 8;
 inline constexpr unsigned max_registers = 65536;  ///< of all threads together
 inline constexpr std::size_t max_shared_bytes = 227 * std::size_t{1024};
 
+inline constexpr std::uint64_t no_block = ~std::uint64_t{0};
+
 /// How kernels are run. None of it changes what a correct kernel computes.
 struct Options {
-  bool count = true;        ///< count memory traffic and instructions, line by line
-  bool check = true;        ///< look for races, uninitialised reads and unfinished copies
-  unsigned seed = 0;        ///< 0: warps in order, round robin; else the order that this seed draws
-  unsigned os_threads = 0;  ///< on which blocks run; 0: one a processor
+  bool count = true;  ///< count memory traffic and instructions, line by line
+  bool check = true;  ///< look for races, uninitialised reads and unfinished copies
+  unsigned seed = 0;  ///< 0: warps in order, round robin; else the order that this seed draws
+  std::uint64_t watched = no_block;  ///< number of the block whose events are recorded
+  unsigned os_threads = 0;           ///< on which blocks run; 0: one a processor
   /// That a block may have: 99 KiB, say, to be a device of sm_86 or sm_89.
   std::size_t shared_bytes = max_shared_bytes;
   /// Called after each block with the number of those done and of all; by one OS thread at a time.

@@ -20,12 +20,6 @@ void add_to(Traffic& sum, const Traffic& other) {
   sum.ideal += other.ideal;
 }
 
-bool counts_anything(const LineCounts& c) {
-  return c.global_load.instructions || c.global_store.instructions || c.shared_load.instructions ||
-         c.shared_store.instructions || c.mma || c.ldmatrix || c.shuffles || c.barriers ||
-         c.async_copies || c.atomics || c.exp2 || c.wgmma || c.tma;
-}
-
 /// "4096 (1.00)": a cost and how many times the ideal it is.
 std::string cell(const Traffic& traffic) {
   if (traffic.instructions == 0) return "";
@@ -45,17 +39,39 @@ using Row = std::vector<std::string>;
 constexpr std::size_t of_every_gpu = 12;  // columns; kernels for Hopper GPUs have the others, too
 
 Row headings() {
-  return {"line",     "global load", "global store",   "shared load", "shared store",   "mma",
-          "ldmatrix", "exp2",        "shuffles",       "barriers",    "cp.async",       "atomics",
-          "wgmma",    "TMA",         "TMA load bytes", "from L2",     "TMA store bytes"};
+  return {"line",
+          "global load",
+          "global store",
+          "shared load",
+          "shared store",
+          "mma",
+          "ldmatrix",
+          "exp2",
+          "shuffles",
+          "barriers",
+          "cp.async",
+          "atomics",
+          "wgmma",
+          "TMA",
+          "TMA load bytes",
+          "from L2",
+          "TMA store bytes",
+          "mbarrier arrivals",
+          "mbarrier waits",
+          "setmaxnreg"};
 }
 
 Row row_of(std::string name, const LineCounts& c) {
-  return {std::move(name),        cell(c.global_load), cell(c.global_store),   cell(c.shared_load),
-          cell(c.shared_store),   cell(c.mma),         cell(c.ldmatrix),       cell(c.exp2),
-          cell(c.shuffles),       cell(c.barriers),    cell(c.async_copies),   cell(c.atomics),
-          cell(c.wgmma),          cell(c.tma),         cell(c.tma_load_bytes), cell(c.tma_l2_bytes),
-          cell(c.tma_store_bytes)};
+  return {std::move(name),         cell(c.global_load),
+          cell(c.global_store),    cell(c.shared_load),
+          cell(c.shared_store),    cell(c.mma),
+          cell(c.ldmatrix),        cell(c.exp2),
+          cell(c.shuffles),        cell(c.barriers),
+          cell(c.async_copies),    cell(c.atomics),
+          cell(c.wgmma),           cell(c.tma),
+          cell(c.tma_load_bytes),  cell(c.tma_l2_bytes),
+          cell(c.tma_store_bytes), cell(c.mbarrier_arrivals),
+          cell(c.mbarrier_waits),  cell(c.setmaxnreg)};
 }
 
 std::string aligned(const std::vector<Row>& rows, std::size_t columns) {
@@ -127,12 +143,25 @@ LineCounts& LineCounts::operator+=(const LineCounts& c) {
   async_copies += c.async_copies;
   atomics += c.atomics;
   exp2 += c.exp2;
+  mbarrier_arrivals += c.mbarrier_arrivals;
+  mbarrier_waits += c.mbarrier_waits;
+  setmaxnreg += c.setmaxnreg;
   wgmma += c.wgmma;
   tma += c.tma;
   tma_load_bytes += c.tma_load_bytes;
   tma_l2_bytes += c.tma_l2_bytes;
   tma_store_bytes += c.tma_store_bytes;
   return *this;
+}
+
+bool LineCounts::anything() const {
+  return global_load.instructions || global_store.instructions || shared_load.instructions ||
+         shared_store.instructions || mma || ldmatrix || shuffles || barriers || async_copies ||
+         atomics || exp2 || uses_hopper();
+}
+
+bool LineCounts::uses_hopper() const {
+  return wgmma || tma || mbarrier_arrivals || mbarrier_waits || setmaxnreg;
 }
 
 LineCounts Report::total() const {
@@ -155,13 +184,14 @@ void Report::add(Report other) {
   for (Finding& finding : other.findings) add(std::move(finding));
   lines.resize(std::max(lines.size(), other.lines.size()));
   for (std::size_t i = 0; i < other.lines.size(); ++i) lines[i] += other.lines[i];
+  events.insert(events.end(), other.events.begin(), other.events.end());
   switches += other.switches;
 }
 
 std::string table(const Report& report) {
   std::vector<std::pair<Site, SiteId>> sites;
   for (std::size_t id = 1; id < report.lines.size(); ++id)
-    if (counts_anything(report.lines[id]))
+    if (report.lines[id].anything())
       sites.emplace_back(site_of(static_cast<SiteId>(id)), static_cast<SiteId>(id));
   std::sort(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
     return std::pair(text(a.first).substr(0, text(a.first).rfind(':')), a.first.line) <
@@ -172,7 +202,7 @@ std::string table(const Report& report) {
   for (const auto& [site, id] : sites) rows.push_back(row_of(text(site), report.lines[id]));
   const LineCounts total = report.total();
   rows.push_back(row_of("total", total));
-  return aligned(rows, total.wgmma || total.tma ? rows[0].size() : of_every_gpu);
+  return aligned(rows, total.uses_hopper() ? rows[0].size() : of_every_gpu);
 }
 
 }  // namespace flashbook::simt

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/simt/event.hpp"
 #include "sim/simt/site.hpp"
 
 namespace flashbook::simt {
@@ -67,23 +68,29 @@ struct LineCounts {
   std::uint64_t mma = 0, mma_flops = 0;
   std::uint64_t ldmatrix = 0;
   std::uint64_t shuffles = 0;  ///< votes, too
-  std::uint64_t barriers = 0;  ///< bar.sync, bar.arrive, mbarrier arrivals and waits, __syncwarp
+  std::uint64_t barriers = 0;  ///< bar.sync, bar.arrive, __syncwarp
   std::uint64_t async_copies = 0;
   std::uint64_t atomics = 0;
   std::uint64_t exp2 = 0;
+  std::uint64_t mbarrier_arrivals = 0, mbarrier_waits = 0;
+  std::uint64_t setmaxnreg = 0;
   std::uint64_t wgmma = 0;            ///< their FLOPs are in mma_flops
   std::uint64_t tma = 0;              ///< tensor and bulk copies
-  std::uint64_t tma_load_bytes = 0;   ///< into shared memory: of a multicast, at each receiver
+  std::uint64_t tma_load_bytes = 0;   ///< of tensors into shared memory, each receiver's
   std::uint64_t tma_l2_bytes = 0;     ///< the same, read from L2: of a multicast, once
   std::uint64_t tma_store_bytes = 0;  ///< from shared memory; reductions, too
 
   LineCounts& operator+=(const LineCounts& c);
+  bool anything() const;
+  /// Whether any of it is what only Hopper GPUs have.
+  bool uses_hopper() const;
 };
 
 /// Everything a launch, or many, showed.
 struct Report {
   std::vector<Finding> findings;
   std::vector<LineCounts> lines;  ///< by SiteId
+  std::vector<Event> events;      ///< of the block that Options::watched names
   std::uint64_t switches = 0;     ///< between fibers
 
   bool clean() const { return findings.empty(); }

@@ -34,6 +34,7 @@ Warpgroup& Warpgroups::of(const Warp& warp) {
 void Warpgroups::set_registers(unsigned count, bool increase, Site site) {
   int nothing = 0;
   collectively_in_warpgroup(Instruction::setmaxnreg, nothing, site, [&](Warpgroup& group, auto&) {
+    if (sm->options().count) sm->line(site).setmaxnreg += 4;  // warps
     request(group, count, increase, site);
   });
   Warpgroup& group = of(*this_thread->warp);
@@ -41,6 +42,9 @@ void Warpgroups::set_registers(unsigned count, bool increase, Site site) {
     group.waiting.push_back(this_thread);
     sm->suspend(Instruction::setmaxnreg, site);
   }
+  if (this_thread->index % 128 == 0)
+    sm->record({Event::Kind::registers, this_thread->index, id_of(site), 0, 0, 0, nullptr,
+                group.registers});
 }
 
 void Warpgroups::request(Warpgroup& group, unsigned count, bool increase, Site site) {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/simt/multiprocessor.hpp"
 #include "sim/simt/tensor_map.hpp"
-#include "sim/simt/warpgroup.hpp"
 #include "sim/simt/widen.hpp"
 
 namespace flashbook::simt {
@@ -118,6 +118,11 @@ void execute(const Product& p) {
   multiply_add(x, *p.D);
 }
 
+void record(Event::Kind kind, const WgmmaMatrix& B, SiteId site) {
+  sm->record({kind, this_thread->index / 128 * 128, site, 0,
+              static_cast<std::uint32_t>(B.tile.begin - sm->shared())});
+}
+
 }  // namespace
 
 void WgmmaQueue::clear() {
@@ -143,6 +148,7 @@ std::shared_ptr<Accumulators> WgmmaQueue::accumulators(const std::array<float*, 
 
 void WgmmaQueue::add(Product product, SiteId site) {
   if (products_.empty()) site_ = site;
+  record(Event::Kind::multiply, product.B, site);
   ++product.D->under_way;
   products_.push_back(std::move(product));
 }
@@ -160,6 +166,7 @@ std::uint32_t WgmmaQueue::wait_group(std::size_t newest) {
     for (std::size_t i = 0; i < group.end; ++i) {
       const Product& p = products_.front();
       p.type == WgmmaType::fp16 ? execute<emulated::half>(p) : execute<emulated::bfloat16>(p);
+      record(Event::Kind::product, p.B, 0);
       if (--p.D->under_way == 0) {
         for_each_accumulator(*p.D, [](float& in_register, float value) { in_register = value; });
         std::erase(under_way_, p.D);

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -123,6 +124,37 @@ TEST_CASE("bytes are counted at their line: in the tensor, of a multicast once i
   CHECK(total.tma == 1);
   CHECK(total.tma_l2_bytes == 8 * 128);
   CHECK(total.tma_load_bytes == 2 * 8 * 128);
+}
+
+TEST_CASE("events of the watched block, in their order; of no other") {
+  using Kind = simt::Event::Kind;
+  const Tensor tensor({2, {32, 16}, {}, {32, 16}});
+  simt::Options options;
+  options.watched = 1;
+  const simt::Report report = run_blocks<Smem>(
+      32, 2,
+      [&](Smem& smem) {
+        initialise(smem);
+        if (threadIdx.x > 0) return;
+        mbarrier_arrive_expect_tx(smem.full, 2048);
+        tma_load(smem.box.at(0, 0), tensor.map, {0, 0}, smem.full);
+        mbarrier_wait(smem.full, 0);
+      },
+      options);
+  CHECK(texts(report) == "");
+  std::vector<Kind> kinds;
+  for (const simt::Event& event : report.events) {
+    kinds.push_back(event.kind);
+    CHECK(event.mbarrier == offsetof(Smem, full));
+    CHECK(event.thread == 0);
+    if (event.kind != Kind::load && event.kind != Kind::land) continue;
+    CHECK(event.at == 0);
+    CHECK(event.bytes == 2048);
+    CHECK(event.tensor == static_cast<const void*>(tensor.map.data.begin));
+  }
+  CHECK(kinds == std::vector<Kind>{Kind::arrive, Kind::load, Kind::wait, Kind::land, Kind::complete,
+                                   Kind::pass});
+  CHECK(run_blocks<Smem>(32, 2, initialise).events.empty());
 }
 
 TEST_CASE("loads used wrongly") {

@@ -65,6 +65,26 @@ TEST_CASE("demo: sums end where accumulators of 16 bits have no next number") {
   check_says("sum_bf16 --n 4112", 1, {"y[0] is 4096, and should be 4112", silent});
 }
 
+TEST_CASE("demo: a ring is right in every order, and its mistakes are found") {
+  for (const char* n : {"1", "2", "3", "9"})
+    check_says("ring --seeds 10 --n " + std::string(n), 0, {"Right in 10 of 10 orders", silent});
+  check_says("released_early --n 2", 0, {right, silent});  // no stage is filled again
+  check_says("released_early", 1, {right, "race at ring.cuh:46"});
+  check_says("wrong_phase --n 2", 0, {right, silent});
+  check_says("wrong_phase", 1, {"Wrong", "unfinished copy at ring.cuh", "deadlock at ring.cuh:44"});
+  check_says("nothing_expected", 1, {"Wrong", "unfinished copy at ring.cuh"});
+  check_says("too_many_bytes", 1, {"Wrong", "deadlock", "1024 announced bytes"});
+  check_says("no_proxy_fence", 1, {right, "no fence_proxy_async since it was written"});
+}
+
+TEST_CASE("demo --ring: a line a step, and a picture") {
+  check_says("ring --ring", 0, {"     copies   warp 0 ", "fills x1", "gives back x0", silent});
+  const Scratch scratch;
+  CHECK(scratch.flashbook("demo ring --ring --svg x.svg").status == 0);
+  CHECK(scratch.shell("cat x.svg").out.find("</svg>") != std::string::npos);
+  check_says("released_early --ring", 1, {"fills x1", "race at ring.cuh:46"});
+}
+
 TEST_CASE("demo: without a name, what there is") {
   check_says("", 0, {"transpose_direct", "sums of rows, a barrier missing"});
 }
@@ -77,4 +97,7 @@ TEST_CASE("demo: bad input") {
   check_refused(scratch, "demo sum --n 0", {"--n is 0", "1 to 128"});
   check_refused(scratch, "demo transpose_tiled --n 33", {"--n is 33", "a multiple of 32"});
   check_refused(scratch, "demo sum --seeds 0", {"--seeds"});
+  check_refused(scratch, "demo sum --ring", {"--ring", "sum", "pass ring"});
+  check_refused(scratch, "demo ring --svg x.svg", {"--svg", "--ring"});
+  check_refused(scratch, "demo ring --ring --svg /nowhere/x.svg", {"--svg", "/nowhere"});
 }

@@ -7,6 +7,8 @@
 #include "walkthrough/commands/commands.hpp"
 #include "walkthrough/demos.hpp"
 #include "walkthrough/line_table.hpp"
+#include "walkthrough/output_file.hpp"
+#include "walkthrough/ring/timeline.hpp"
 
 namespace flashbook {
 namespace {
@@ -15,6 +17,8 @@ struct Options {
   std::string kernel;
   std::optional<int> n;
   unsigned seed = 0, seeds = 1;
+  bool ring = false;
+  std::string svg;
 };
 
 int checked_n(const Options& options, const Demo& demo) {
@@ -37,8 +41,10 @@ struct Orders {
   simt::Report report;  ///< the costs of the first, the findings of all
   unsigned run = 0, right = 0;
   std::string wrong;  ///< of the first order that was
+  const void* x = nullptr;
 
   void add(DemoRun demo, unsigned seed) {
+    if (run == 0) x = demo.x;
     right += demo.wrong.empty();
     if (wrong.empty() && !demo.wrong.empty())
       wrong = demo.wrong + (seed == 0 ? "" : ", in order " + std::to_string(seed));
@@ -49,27 +55,42 @@ struct Orders {
   }
 };
 
-void print(const Orders& orders) {
+/// What copies and mbarriers did, in place of costs.
+std::string ring_of(const Orders& orders, const Demo& demo, const std::string& svg) {
+  const ring::Timeline timeline =
+      ring::timeline_of(orders.report.events, {{orders.x, "x"}}, {32, "warp"});
+  if (timeline.stages.empty())
+    throw InputError("--ring is given and KERNEL is " + std::string(demo.name) +
+                     ", which has no stages that TMA fills: pass ring");
+  if (!svg.empty()) write_file("--svg", svg, ring::svg_of(timeline, demo.what));
+  return ring::text_of(timeline) + findings_of(orders.report);
+}
+
+void print_values(const Orders& orders) {
   if (orders.run > 1)
     std::cout << "Right in " << orders.right << " of " << orders.run << " orders of warps.\n";
   else if (orders.right == 1)
     std::cout << "The result is right.\n";
   if (!orders.wrong.empty()) std::cout << "Wrong: " << orders.wrong << ".\n";
-  std::cout << "\n" << costs_and_findings(orders.report);
 }
 
 void run_command(const Options& options) {
   if (options.kernel.empty()) return print_list();
+  if (!options.svg.empty()) check_writable("--svg", options.svg);
   const Demo& demo = find_demo(options.kernel);
   const int n = checked_n(options, demo);
   Orders orders;
   for (unsigned seed = options.seed; seed < options.seed + options.seeds; ++seed) {
     simt::Options order;
     order.seed = seed;
+    if (options.ring && seed == options.seed) order.watched = 0;
     orders.add(demo.run(n, order), seed);
   }
+  const std::string below =
+      options.ring ? ring_of(orders, demo, options.svg) : costs_and_findings(orders.report);
   std::cout << demo.name << ": " << demo.what << ", n = " << n << "\n";
-  print(orders);
+  print_values(orders);
+  std::cout << "\n" << below;
   if (!orders.wrong.empty() || !orders.report.clean()) throw CLI::RuntimeError(1);
 }
 
@@ -88,6 +109,9 @@ void add_demo(CLI::App& app) {
   verb->add_option("--seeds", o.seeds, "how many orders, from --seed on")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  CLI::Option* ring =
+      verb->add_flag("--ring", o.ring, "how its warps fill, use and give back stages");
+  verb->add_option("--svg", o.svg, "with --ring: draws it in this file")->needs(ring);
   verb->callback([options] { run_command(*options); });
 }
 

@@ -13,6 +13,7 @@
 #include "walkthrough/line_table.hpp"
 #include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
+#include "walkthrough/output_file.hpp"
 #include "walkthrough/report_json.hpp"
 
 namespace flashbook {
@@ -28,6 +29,7 @@ struct Options {
   std::optional<double> scale;
   KernelRunOptions run;
   bool as_json = false;
+  std::string svg;
 };
 
 void check_sizes(const Options& o) {
@@ -121,6 +123,20 @@ void print_pass(const PassRun& pass, const AttentionProblem& problem, Machine ma
   std::cout << "\n" << costs_and_findings(pass.report);
 }
 
+/// The first block's copies and waits, in place of costs.
+void print_ring(const KernelRun& run, const std::string& svg) {
+  const PassRun& pass = run.passes.front();
+  const ring::Timeline timeline = ring::timeline_of(pass.report.events, pass.tensors, {});
+  if (timeline.stages.empty())
+    throw InputError("--ring is given and KERNEL is " + pass.kernel +
+                     ", which has no stages that TMA fills again and again: pass a rung that has, "
+                     "such as warp_specialised, and more keys than a tile");
+  if (!svg.empty()) write_file("--svg", svg, ring::svg_of(timeline, pass.kernel + ", block 0"));
+  std::cout << pass.kernel << ", block 0\n\n"
+            << ring::text_of(timeline) << findings_of(pass.report);
+  for (const std::string& fault : run.judgement.faults) std::cout << fault << "\n";
+}
+
 /// "N_q 128, N_k 128, d 64, 4 heads, 2 of K and V, fp16, causal top-left".
 std::string describe(const AttentionProblem& problem) {
   const flashbook_problem& p = problem.fields();
@@ -174,12 +190,17 @@ json as_json(const KernelRun& run, const ProblemSpec& spec, Machine machine) {
 
 void run_command(Options& options) {
   options.run.machine = machine_called(options.on);
+  if (options.run.watch && options.run.machine == Machine::gpu)
+    throw InputError("--on is gpu and --ring watches the emulator: pass --on cpu");
+  if (!options.svg.empty()) check_writable("--svg", options.svg);
   const ProblemSpec spec = {problem_of(options), {}};
   if (options.run.machine == Machine::gpu)
     if (const Gpu gpu = find_gpu(); !gpu.missing.empty()) throw InputError(gpu.missing);
   const Rungs rungs = find_rungs(options.kernel, options.pass, options.run.machine, spec.problem);
   const KernelRun run = run_kernel(rungs, spec, options.run);
-  if (options.as_json)
+  if (options.run.watch)
+    print_ring(run, options.svg);
+  else if (options.as_json)
     std::cout << as_json(run, spec, options.run.machine).dump(2) << "\n";
   else
     print_run(run, spec, options.run.machine);
@@ -215,7 +236,12 @@ void add_run(CLI::App& app) {
       ->capture_default_str();
   verb->add_flag("--once", o.run.once,
                  "on a GPU: a single launch, not timed, for ncu --profile-from-start off");
-  verb->add_flag("--json", o.as_json, "one object, for programs");
+  CLI::Option* json = verb->add_flag("--json", o.as_json, "one object, for programs");
+  CLI::Option* watch =
+      verb->add_flag("--ring", o.run.watch,
+                     "on the emulator: how the first block fills, uses and gives back its stages")
+          ->excludes(json);
+  verb->add_option("--svg", o.svg, "with --ring: draws it in this file")->needs(watch);
   verb->callback([options] { run_command(*options); });
 }
 
