@@ -11,10 +11,12 @@ import sys
 
 import ncu
 
-# Rung, pass.
+# Rung, pass; and the rungs whose tiles come by TMA.
 RUNGS = [("standard", "forward"), ("fa1", "forward"), ("one_pass", "forward"),
          ("tensor_core", "forward"), ("backward/standard", "backward"), ("three_kernel", "backward")]
 SIZES = [["--n", "128", "--d", "64"], ["--n", "200", "--d", "64", "--heads", "2", "--causal"]]
+TMA_RUNGS = [("tma_wgmma", "forward"), ("warp_specialised", "forward"), ("no_running_maximum", "forward")]
+TMA_SIZES = SIZES + [["--n", "512", "--d", "128", "--heads", "2"]]
 
 GLOBAL = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 SHARED = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -34,7 +36,13 @@ COUNTERS = {
     "tensor core, instructions": (lambda t: t["mma"], r"HMMA(\.|$)"),
     "exp2, instructions": (lambda t: t["exp2"], r"MUFU\.EX2(\.|$)"),
 }
-METRICS = [m for _, gpu in COUNTERS.values() if isinstance(gpu, list) for m in gpu] + [ncu.OPCODES]
+# Of rungs whose tiles come by TMA nothing else reaches L1 from L2.
+TMA_COUNTERS = {
+    "TMA, bytes into shared memory": (lambda t: t["tma_load_bytes"], ["l1tex__m_xbar2l1tex_read_bytes.sum"]),
+    "wgmma, instructions": (lambda t: t["wgmma"], r"HGMMA(\.|$)"),
+}
+METRICS = [m for counters in (COUNTERS, TMA_COUNTERS) for _, gpu in counters.values() if isinstance(gpu, list)
+           for m in gpu] + [ncu.OPCODES]
 
 # (rung, counter) -> why the emulator's count may differ, the least and the most ratio to the GPU's that
 # this explains.
@@ -69,10 +77,10 @@ def verdict(rung, counter, emulated, measured, causes):
     return "DIFFERS", False
 
 
-def rows_of(rung, size, totals, kernels, causes):
+def rows_of(rung, size, totals, kernels, causes, counters=COUNTERS):
     """Table rows, and whether all is well."""
     rows, well = [], True
-    for counter, (value, gpu) in COUNTERS.items():
+    for counter, (value, gpu) in counters.items():
         emulated, measured = value(totals), gpu_value(kernels, gpu)
         if not emulated and not measured:
             continue
@@ -90,14 +98,15 @@ def main():
     print("| rung | problem | counter | emulator | GPU | ratio | verdict |")
     print("|---|---|---|---|---|---|---|")
     all_well = True
-    for rung, which in RUNGS:
-        for size in SIZES:
-            kernels = ncu.profile([program, "run", rung, *size, "--on", "gpu", "--once", "--json"],
-                                  METRICS, ["--profile-from-start", "off"])
-            totals = emulate(program, [rung, *size], which)
-            rows, well = rows_of(rung, size, totals, kernels, CAUSES)
-            print("\n".join(rows), flush=True)
-            all_well = all_well and well
+    runs = [(*rung, size, COUNTERS) for rung in RUNGS for size in SIZES]
+    runs += [(*rung, size, COUNTERS | TMA_COUNTERS) for rung in TMA_RUNGS for size in TMA_SIZES]
+    for rung, which, size, counters in runs:
+        kernels = ncu.profile([program, "run", rung, *size, "--on", "gpu", "--once", "--json"],
+                              METRICS, ["--profile-from-start", "off"])
+        totals = emulate(program, [rung, *size], which)
+        rows, well = rows_of(rung, size, totals, kernels, CAUSES, counters)
+        print("\n".join(rows), flush=True)
+        all_well = all_well and well
     return 0 if all_well else 1
 
 
@@ -113,7 +122,7 @@ def self_test():
     assert ncu.opcodes("1,046") == {}
     totals = {"global_load": {"sectors": 2000}, "global_store": {"sectors": 2},
               "shared_load": {"wavefronts": 5}, "shared_store": {"wavefronts": 0},
-              "ldmatrix": 8, "mma": 9, "exp2": 1024}
+              "ldmatrix": 8, "mma": 9, "exp2": 1024, "tma_load_bytes": 64, "wgmma": 4}
     causes = {("r", "global store, sectors"): ("rounded", 0.6, 0.7),
               ("r", "ldmatrix, instructions"): ("not enough", 1, 1.1)}
     rows, well = rows_of("r", ["--n", "1"], totals, kernels, causes)
@@ -121,6 +130,9 @@ def self_test():
             "| 8 | 7 | 1.1429 | DIFFERS |", "| 9 | 9 | 1.0000 | equal |", "| 1024 | 1024 | 1.0000 | equal |"]
     assert not well and len(rows) == len(ends), rows
     assert all(row.endswith(end) for row, end in zip(rows, ends)), rows
+    rows, well = rows_of("r", [], totals, [{"metrics": {"l1tex__m_xbar2l1tex_read_bytes.sum": 64},
+                                            "opcodes": {"HGMMA.64x64x16.F32": 4}}], {}, TMA_COUNTERS)
+    assert well and all(row.endswith("equal |") for row in rows) and len(rows) == 2, rows
     assert verdict("other", "global store, sectors", 2, 3, causes) == ("DIFFERS", False)
     print("passed")
     return 0
