@@ -173,11 +173,11 @@ class Launch {
   }
 
  private:
-  /// Blocks of 256 rows would compute much above the diagonal that nobody sees. Not where packed:
-  /// what one member's rows go through must not depend on the others.
+  /// Blocks of 256 rows would compute much above the diagonal that nobody sees. Packed members may
+  /// be short, and what becomes of one must not depend on the others.
   bool is_short_causal() const {
     const Visible& visible = p_.tensors.sizes.visible;
-    return !p_.members.packed && visible.right < most_tokens && visible.n_q <= 1024;
+    return visible.right < most_tokens && (p_.members.packed || visible.n_q <= 1024);
   }
   template <int d>
   bool fits_turns() const {
