@@ -1,6 +1,8 @@
 // The product kernel that the FlashAttention-2 ladder leads to, for sm_80 and up, with the whole
-// contract (docs/contract.md) in fp16 and bf16: the rung lazy_rescale, and at d = 64, where it is
-// faster, ping_pong.
+// contract (docs/contract.md) in fp16 and bf16: the rung lazy_rescale, and where it is faster
+// ping_pong (fa2_turns.cuh), with one thing more. In a tile that all rows see nobody looks for a
+// maximum: weights are relative to the one that stands, and their sums show if it is too low. Then
+// the tile is weighed anew. So no exp2 waits for a maximum.
 //
 // An option costs nothing where it is absent. What changes a score itself (soft-cap, bias, ALiBi, a
 // scale that is not folded into the exponent), and rows that are not chunks of 16 bytes, have
@@ -20,28 +22,21 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::fa2 {
 
-/// Rows of up to `d` channels: R blocks of 16 rows a warp, tiles of B_c keys. `resident` blocks
-/// share a multiprocessor. A block of Shape<256> takes 128 KiB of shared memory, which not every
-/// device has; with 32 keys it is 96.
+/// Rows of up to `d` channels: R blocks of 16 rows a warp, tiles of B_c keys, of which `stages` are
+/// in shared memory. `resident` blocks share a multiprocessor.
 template <int d, int keys = 64, int row_blocks = d <= 128 ? 2 : 1>
 struct Shape {
   static constexpr int D = d, R = row_blocks, B_c = keys, B_r = 128, warps = B_r / (16 * R);
-  static constexpr int threads = warps * 32, resident = R;
+  static constexpr int threads = warps * 32, resident = R, stages = d <= 64 ? 2 : 1;
 };
 
 /// What scores are made of: products alone, all rows in chunks, or anything.
 enum class Scores { products, options };
 
-/// Rows in shared memory. At D = 128 they are padded, not swizzled: whatever column is read then
-/// lies at a fixed distance from one address, and the nine that a swizzle has more would spill.
-template <class T, class S, int rows>
-using Rows = std::conditional_t<S::D == 128, Tile<T, rows, S::D + 16 / sizeof(T)>,
-                                Tile<T, rows, S::D, XorSwizzle>>;
-
 template <class T, class S>
 struct Smem {
-  Rows<T, S, S::B_r> Q;
-  Rows<T, S, S::B_c> K, V;
+  Tile<T, S::B_r, S::D, XorSwizzle> Q;
+  Tile<T, S::B_c, S::D, XorSwizzle> K[S::stages], V[S::stages];
   WorkTiles work;
 };
 
@@ -64,37 +59,53 @@ forward(const ProductParameters<T> p) {
   const auto keys = [&] { return block.visible().keys_of(block.rows(0, B_r)); };
   const auto full_keys = [&] { return block.visible().keys_of_all(block.rows(0, B_r)); };
   const int end = keys().begin / B_c * B_c;  // the last tile: the first is that of the last keys
-  int j = (tiles(keys().end, B_c) - 1) * B_c;
+  int j = (tiles(keys().end, B_c) - 1) * B_c, stage = 0;
 
   float O[R][D / 8][4] = {};
   mma::RowBlocks<R> rows;
   const int warp_row = threadIdx.x / 32 * 16 * R, lane_row = warp_row + mma::lane() / 4;
+  using Share = ChunkShare<T, S::threads, D>;
+  gmem<const T> K_next, V_next;  // this thread's part of what is copied next
   if (j >= end) {
     copy<scores, S>(smem.Q, block.Q(), block.work().first, {0, block.work().n_q});
-    copy<scores, S>(smem.K, block.K(), j, keys());
+    copy<scores, S>(smem.K[0], block.K(), j, keys());
+    if constexpr (S::stages == 2) copy<scores, S>(smem.V[0], block.V(), j, keys());
+    K_next = Share::source(block.K(), j - B_c);
+    V_next = Share::source(block.V(), S::stages == 2 ? j - B_c : j);
   }
   cp_async_commit();
 
   const auto add_tile = [&](auto is_full) {
-    const auto copy_keys = [&](auto& to, const Matrix<const T>& from, int first) {
-      if constexpr (is_full)
-        load_full_async<S::threads, D>(to, from, first);
-      else
-        copy<scores, S>(to, from, first, keys());
+    const auto copy_keys = [&](auto& to, gmem<const T>& source, const Matrix<const T>& from,
+                               int first) {
+      if (first >= end) {
+        if constexpr (is_full)
+          copy_chunks_async<S::threads, D>(to, source, from, [](int) { return true; });
+        else
+          copy<scores, S>(to, from, first, keys());
+      }
+      source = source + -(B_c * from.stride);
       cp_async_commit();
     };
+    auto &K = smem.K[stage], &V = smem.V[stage];
     cp_async_wait<0>();
     sync_threads();  // Q and K are everybody's, nobody reads V any more
-    copy_keys(smem.V, block.V(), j);
+    if constexpr (S::stages == 2) {
+      copy_keys(smem.K[1 - stage], K_next, block.K(), j - B_c);
+      copy_keys(smem.V[1 - stage], V_next, block.V(), j - B_c);
+    } else {
+      copy_keys(V, V_next, block.V(), j);
+    }
 
-    // S = Q K^T, P = 2^(c (S - m))
+    // S = Q K^T, P = 2^(c (S - m)), and where m must follow S, O = 2^(c (m_old - m)) O
     float S_rmem[R][B_c / 8][4];
-    mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, smem.K);
-
-    cp_async_wait<0>();
-    sync_threads();  // V is everybody's, nobody reads K any more
-    if (j > end) copy_keys(smem.K, block.K(), j - B_c);
-    if constexpr (!is_full) {
+    uint32_t P[R][B_c / 16][4];
+    mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, K);
+    bool weighed = false;
+    if constexpr (is_full) {
+      weighed = rows.template weigh_standing<T>(P, S_rmem, p.e);
+      if (!weighed) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, K);  // S was not kept
+    } else {
       const Work of = block.work();
       const HeadOptions<T> head(p.options, p.members, of, p.tensors.sizes.scale);
       const auto change = [&](float s, int i, int key) {
@@ -104,25 +115,25 @@ forward(const ProductParameters<T> p) {
       for (int r = 0; r < R; ++r)
         for_visible(S_rmem[r], block.visible(), of.first + lane_row + 16 * r, j, change);
     }
+    if (!weighed) rows.template weigh_anew<T>(P, S_rmem, O, p.e);
 
-    // O = 2^(c (m_old - m)) O + P V
-    float m_tile[R][2];
-    rows.maxima(m_tile, S_rmem);
-    if (rows.any_above(m_tile, p.slack)) rows.raise(m_tile, O, p.e);
-    if constexpr (is_full)
-      rows.weigh(S_rmem, p.e);
-    else
-      rows.weigh_differences(S_rmem, p.e);  // a subtraction a weight more, and a branch less
-    uint32_t P[R][B_c / 16][4];
-    mma::to_left<T>(P, S_rmem);
-    mma::add_PV<T, D>(O, P, smem.V);
+    // O += P V
+    if constexpr (S::stages == 1) {
+      cp_async_wait<0>();
+      sync_threads();  // V is everybody's, nobody reads K any more
+      copy_keys(K, K_next, block.K(), j - B_c);
+    }
+    mma::add_PV<T, D>(O, P, V);
     j -= B_c;
+    if constexpr (S::stages == 2) stage = 1 - stage;
   };
   while (j >= end) {
     if constexpr (scores == Scores::products) {
       const Range full = full_keys();
-      if (full.begin <= j && j + B_c <= full.end)
-        while (j >= full.begin) add_tile(std::true_type());
+      // Left of a window's begin, V that was copied a tile ahead must have been tested, too.
+      const int full_begin = full.begin + (S::stages == 2 && full.begin > 0 ? B_c : 0);
+      if (full_begin <= j && j + B_c <= full.end)
+        while (j >= full_begin) add_tile(std::true_type());
       else
         add_tile(std::false_type());
     } else {
@@ -131,7 +142,7 @@ forward(const ProductParameters<T> p) {
   }
 
   // O = O / l, LSE = m + ln l
-  store_rows(p, block.work(), block.work().first + lane_row, O, rows);
+  store_rows<D>(p, block.work(), block.work().first + warp_row, smem.Q, warp_row, O, rows);
 }
 
 /// A launch of the instance that its problem and its device ask for.
@@ -141,27 +152,40 @@ class Launch {
   Launch(const flashbook_problem& problem, const ForwardTensors& tensors, void* stream)
       : p_(product_parameters<T>(problem, tensors)), stream_(stream) {}
 
-  /// With the narrowest shape that holds a row. Where options matter there are fewer of them.
+  /// With the narrowest shape that holds a row. Where options matter there are fewer of them, and
+  /// they need least shared memory.
   LaunchStatus start() {
     const int d = std::max(p_.tensors.sizes.d, p_.tensors.sizes.d_v);
-    if (!p_.only_products() || (d > 192 && !fits<Shape<256>>())) {
-      p_.set_exponents(1);
+    const bool fits = d <= 128 || (d <= 192 ? fits_turns<192>() : fits_turns<256>());
+    if (!p_.only_products() || !fits) {
+      p_.e = Exponents(1);
       if (d <= 64) return start<Shape<64>, Scores::options>();
       if (d <= 128) return start<Shape<128, 64, 1>, Scores::options>();
       return start<Shape<256, 32>, Scores::options>();
     }
     if (d <= 32) return start<Shape<32>, Scores::products>();
-    if (d <= 64) return start<Turns, Turns::Smem<T>>(forward_in_turns<T>);
+    if (d <= 64 && is_short_causal()) return start<Shape<64>, Scores::products>();
+    if (d <= 64) return start_turns<64>();
     if (d <= 96) return start<Shape<96>, Scores::products>();
     if (d <= 128) return start<Shape<128>, Scores::products>();
-    if (d <= 192) return start<Shape<192>, Scores::products>();
-    return start<Shape<256>, Scores::products>();
+    if (d <= 192) return start_turns<192>();
+    return start_turns<256>();
   }
 
  private:
-  template <class S>
-  bool fits() const {
-    return sizeof(Smem<T, S>) <= most_shared_bytes(stream_);
+  /// Blocks of 256 rows would compute much above the diagonal that nobody sees. Packed members may
+  /// be short, and what becomes of one must not depend on the others.
+  bool is_short_causal() const {
+    const Visible& visible = p_.tensors.sizes.visible;
+    return visible.right < most_tokens && (p_.members.packed || visible.n_q <= 1024);
+  }
+  template <int d>
+  bool fits_turns() const {
+    return sizeof(typename Turns<d>::template Smem<T>) <= most_shared_bytes(stream_);
+  }
+  template <int d>
+  LaunchStatus start_turns() const {
+    return start<Turns<d>, typename Turns<d>::template Smem<T>>(forward_in_turns<T, Turns<d>>);
   }
   template <class S, Scores scores>
   LaunchStatus start() const {

@@ -1,7 +1,7 @@
-// The product kernel where scores are products and rows have up to 64 channels: there the rung
-// ping_pong is faster than lazy_rescale. Two groups of four warps take turns on the tensor cores; a
-// turn is O += P V of the tile before and S = Q K^T of this one, and hands over what both groups
-// copied.
+// The product kernel where scores are products and two groups of four warps in turns on the tensor
+// cores are faster than blocks that know nothing of each other: rows of up to 64 channels, and of
+// more than 128. A turn is O += P V of the tile before and S = Q K^T of this one, as in the rung
+// ping_pong, and hands over what both groups copied.
 #pragma once
 
 #include "cuda/rules/async_tile_io.cuh"
@@ -9,9 +9,11 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::fa2 {
 
-/// Two groups of four warps that take turns on the tensor cores, as in the rung ping_pong.
+/// Rows of up to `d` channels: R blocks of 16 rows a warp, tiles of B_c keys.
+template <int d>
 struct Turns {
-  static constexpr int D = 64, R = 2, B_c = 64, stages = 3, group_threads = 128, threads = 256;
+  static constexpr int D = d, R = d <= 64 ? 2 : 1, B_c = d <= 64 ? 64 : 32, stages = 3;
+  static constexpr int group_threads = 128, threads = 256;
   static constexpr int group_rows = 64 * R, B_r = 2 * group_rows;
 
   template <class T>
@@ -29,19 +31,19 @@ struct Turns {
 /// A barrier opens a group's turn: the group waits, the other one arrives.
 enum Barrier { turn_of_group_0 = 1, turn_of_group_1 };
 
-template <class T>
-FLASHBOOK_KERNEL(Turns::threads, 1)
+template <class T, class S>
+FLASHBOOK_KERNEL(S::threads, 1)
 forward_in_turns(const ProductParameters<T> p) {
-  constexpr int D = Turns::D, R = Turns::R, B_r = Turns::B_r, B_c = Turns::B_c;
-  constexpr int threads = Turns::threads, stages = Turns::stages;
-  auto& smem = shared_memory<Turns::Smem<T>>();
+  constexpr int D = S::D, R = S::R, B_r = S::B_r, B_c = S::B_c;
+  constexpr int threads = S::threads, stages = S::stages;
+  auto& smem = shared_memory<typename S::template Smem<T>>();
   const Assignment<T> block(smem.work, p, B_r);
   if (block.work().is_nothing()) return;
-  const int group = shuffle(static_cast<int>(threadIdx.x) / Turns::group_threads, 0);
+  const int group = shuffle(static_cast<int>(threadIdx.x) / S::group_threads, 0);
   const int warp_row = threadIdx.x / 32 * 16 * R, lane_row = warp_row + mma::lane() / 4;
   const auto keys = [&] { return block.visible().keys_of(block.rows(0, B_r)); };
   const auto group_rows = [&] {
-    return block.rows(group * Turns::group_rows, (group + 1) * Turns::group_rows);
+    return block.rows(group * S::group_rows, (group + 1) * S::group_rows);
   };
   const int end = keys().begin / B_c * B_c;  // the last tile: the first is that of the last keys
   const int seen_end = block.visible().keys_of(group_rows()).end;
@@ -59,50 +61,57 @@ forward_in_turns(const ProductParameters<T> p) {
       load_chunks_async<threads, D>(smem.V[t - 1], block.V(), first + B_c, keys());
     cp_async_commit();
   }
+  int next = j - (stages - 1) * B_c;  // of K; V is a tile behind
+  using Share = ChunkShare<T, threads, D>;
+  gmem<const T> K_next, V_next;  // this thread's part of what is copied next
+  if (j >= end) {
+    K_next = Share::source(block.K(), next);
+    V_next = Share::source(block.V(), next + B_c);
+  }
   cp_async_wait<0>();
   sync_threads();  // Q and the first K and V are everybody's
   if (group == 1) barrier_arrive(turn_of_group_0, threads);
 
+  const auto copy_next = [&](auto is_full) {
+    const auto copy = [&](auto& to, gmem<const T>& source, const Matrix<const T>& from, int first) {
+      if (first >= end) {
+        if constexpr (is_full)
+          copy_chunks_async<threads, D>(to, source, from, [](int) { return true; });
+        else
+          load_chunks_async<threads, D>(to, from, first, keys());
+      }
+      source = source + -(B_c * from.stride);
+    };
+    copy(smem.K[S::stage_after(stage, stages - 1)], K_next, block.K(), next);
+    copy(smem.V[S::stage_after(stage, stages - 2)], V_next, block.V(), next + B_c);
+    cp_async_commit();
+    next -= B_c;
+  };
+
   const auto add_tile = [&](auto is_full) {
-    float S[R][B_c / 8][4];
+    float S_rmem[R][B_c / 8][4];
     const bool seen = is_full || j < seen_end;
     barrier_sync(turn_of_group_0 + group, threads);  // this group's turn
     if (is_full || j + B_c < seen_end)
-      mma::add_PV<T, D>(O, P, smem.V[Turns::stage_after(stage, stages - 1)]);
-    if (seen) mma::multiply_QK<T, D>(S, smem.Q, warp_row, smem.K[stage]);
+      mma::add_PV<T, D>(O, P, smem.V[S::stage_after(stage, stages - 1)]);
+    if (seen) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, smem.K[stage]);
     cp_async_wait<0>();
     barrier_arrive(turn_of_group_1 - group, threads);
-
-    const int next = j - (stages - 1) * B_c;
-    auto& K_smem = smem.K[Turns::stage_after(stage, stages - 1)];
-    auto& V_smem = smem.V[Turns::stage_after(stage, stages - 2)];
-    if constexpr (is_full) {
-      if (next >= end) load_full_async<threads, D>(K_smem, block.K(), next);
-      if (next + B_c >= end) load_full_async<threads, D>(V_smem, block.V(), next + B_c);
-    } else {
-      if (next >= end) load_chunks_async<threads, D>(K_smem, block.K(), next, keys());
-      if (next + B_c >= end) load_chunks_async<threads, D>(V_smem, block.V(), next + B_c, keys());
-    }
-    cp_async_commit();
-
+    copy_next(is_full);
     if (seen) {
-      if constexpr (!is_full) {
+      bool weighed = false;
+      if constexpr (is_full) {
+        weighed = rows.template weigh_standing<T>(P, S_rmem, p.e);
+      } else {
 #pragma unroll
         for (int r = 0; r < R; ++r)
-          for_visible(S[r], block.visible(), block.work().first + lane_row + 16 * r, j,
+          for_visible(S_rmem[r], block.visible(), block.work().first + lane_row + 16 * r, j,
                       [](float s, int, int) { return s; });
       }
-      float m_tile[R][2];
-      rows.maxima(m_tile, S);
-      if (rows.any_above(m_tile, p.slack)) rows.raise(m_tile, O, p.e);
-      if constexpr (is_full)
-        rows.weigh(S, p.e);
-      else
-        rows.weigh_differences(S, p.e);
-      mma::to_left<T>(P, S);
+      if (!weighed) rows.template weigh_anew<T>(P, S_rmem, O, p.e);
     }
     j -= B_c;
-    stage = Turns::stage_after(stage, 1);
+    stage = S::stage_after(stage, 1);
   };
   while (j >= end) {
     const Range full = block.visible().keys_of_all(group_rows());
@@ -115,9 +124,9 @@ forward_in_turns(const ProductParameters<T> p) {
   }
 
   barrier_sync(turn_of_group_0 + group, threads);  // the last turn
-  if (seen_end > end) mma::add_PV<T, D>(O, P, smem.V[Turns::stage_after(stage, stages - 1)]);
+  if (seen_end > end) mma::add_PV<T, D>(O, P, smem.V[S::stage_after(stage, stages - 1)]);
   if (group == 0) barrier_arrive(turn_of_group_1, threads);
-  store_rows(p, block.work(), block.work().first + lane_row, O, rows);
+  store_rows<D>(p, block.work(), block.work().first + warp_row, smem.Q, warp_row, O, rows);
 }
 
 }  // namespace flashbook::FLASHBOOK_MACHINE::fa2

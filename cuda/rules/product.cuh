@@ -17,12 +17,6 @@ struct ProductParameters {
   Members members;
   Options<T> options;
   Exponents e = Exponents(1);  ///< of scores: of products, or of what the options made of them
-  float slack = 0;  ///< the maximum follows scores that are so much larger: weights grow to 2^8
-
-  void set_exponents(float scale) {
-    e = Exponents(scale);
-    slack = 8 / e.c;
-  }
   /// Scores are products of rows in chunks, with a scale that is left to the exponent.
   bool only_products() const {
     return e.folded() && !options.change_scores() && tensors.Q.in_chunks && tensors.K.in_chunks &&
@@ -119,26 +113,81 @@ FLASHBOOK_DEVICE float normalise(float (&O)[n_8][4], int h, const RowState& row,
   return m + logf(l);
 }
 
-/// O and the LSE of this lane's rows, `row` + 16 r + 8 h of the member; l is still its own part.
-template <class T, int R, int n_8>
-FLASHBOOK_DEVICE void store_rows(const ProductParameters<T>& parameters, const Work& work, int row,
-                                 float (&O)[R][n_8][4], mma::RowBlocks<R>& rows) {
+/// O / l of the rows of this warp, rounded to T, into the tile's rows from `warp_row` on, which
+/// nobody else reads; and their LSE. l is still this lane's part. The first row is `first` of the
+/// member.
+template <class T, int R, int n_8, class Tile>
+FLASHBOOK_DEVICE void finish_rows(const ProductParameters<T>& parameters, const Work& work,
+                                  int first, Tile& tile, int warp_row, float (&O)[R][n_8][4],
+                                  mma::RowBlocks<R>& rows) {
   const ForwardParameters<T>& p = parameters.tensors;
-  const int batch = work.batch(parameters.members);
-  const Matrix<T> to = p.O.at(p.O.offset(batch, work.head, work.q_token));
   const float z = sink_of(parameters.options, parameters.members, work);
+  const int64_t lse_row = p.sizes.lse_row(work.batch(parameters.members), work.head);
 #pragma unroll
   for (int r = 0; r < R; ++r)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int i = row + 16 * r + 8 * h;
+      const int below = mma::lane() / 4 + 16 * r + 8 * h;
       RowState& state = rows.row[r][h];
       state.l = lanes_sum<4>(state.l);
-      if (i >= work.n_q) continue;
       const float lse = normalise(O[r], h, state, parameters.e.scale, z);
-      mma::store_row(to, i, O[r], h);
-      if (mma::lane() % 4 == 0) p.lse(p.sizes.lse_row(batch, work.head) + work.q_token + i) = lse;
+#pragma unroll
+      for (int n = 0; n < n_8; ++n)
+        store_vector(tile.at(warp_row + below, 8 * n + mma::lane() % 4 * 2),
+                     pack<T>(O[r][n][2 * h], O[r][n][2 * h + 1]));
+      if (first + below < work.n_q && mma::lane() % 4 == 0)
+        p.lse(lse_row + work.q_token + first + below) = lse;
     }
+}
+
+/// A warp stores `rows` rows of a tile, from `tile_row` on, to the rows of a matrix from `first` to
+/// `end`, 16 bytes a lane.
+template <int D, int rows, class T, class Tile>
+FLASHBOOK_DEVICE void store_chunks(const Matrix<T>& to, int first, int end, Tile& tile,
+                                   int tile_row) {
+  constexpr int chunk = 16 / sizeof(T), per_row = D / chunk, count = rows * per_row / 32;
+  constexpr int at_once = count < 4 ? count : 4;  // loads before stores, which would wait for them
+#pragma unroll
+  for (int n = 0; n < count; n += at_once) {
+    uint4 x[at_once];
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) {
+      const int e = mma::lane() + 32 * (n + u);
+      x[u] = load_vector<uint4>(tile.at(tile_row + e / per_row, e % per_row * chunk));
+    }
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) {
+      const int e = mma::lane() + 32 * (n + u), i = first + e / per_row, c = e % per_row * chunk;
+      if (i < end && c < to.columns) store_vector(to.row(i) + c, x[u]);
+    }
+  }
+}
+/// The same element by element.
+template <int D, int rows, class T, class Tile>
+FLASHBOOK_DEVICE void store_elements(const Matrix<T>& to, int first, int end, Tile& tile,
+                                     int tile_row) {
+#pragma unroll 1
+  for (int e = mma::lane(); e < rows * D; e += 32) {
+    const int i = e / D, c = e % D;
+    if (first + i < end && c < to.columns) to.row(first + i)(c) = T(tile(tile_row + i, c));
+  }
+}
+
+/// O and the LSE of a warp's rows, `first` and the following of the member. O goes through the
+/// warp's rows of the tile of Q: a lane holds 4 bytes of a row, and stores 16.
+template <int D, class T, int R, class Tile>
+FLASHBOOK_DEVICE void store_rows(const ProductParameters<T>& parameters, const Work& work,
+                                 int first, Tile& tile, int warp_row, float (&O)[R][D / 8][4],
+                                 mma::RowBlocks<R>& rows) {
+  sync_warp();  // no lane reads Q any more
+  finish_rows(parameters, work, first, tile, warp_row, O, rows);
+  sync_warp();  // O is in the tile
+  const ForwardParameters<T>& p = parameters.tensors;
+  const Matrix<T> to = p.O.at(p.O.offset(work.batch(parameters.members), work.head, work.q_token));
+  if (to.in_chunks)
+    store_chunks<D, 16 * R>(to, first, work.n_q, tile, warp_row);
+  else
+    store_elements<D, 16 * R>(to, first, work.n_q, tile, warp_row);
 }
 
 inline Members members_of(const flashbook_problem& problem, const ForwardTensors& tensors) {
@@ -183,7 +232,7 @@ ProductParameters<T> product_parameters(const flashbook_problem& problem,
                                         const ForwardTensors& tensors) {
   ProductParameters<T> p = {forward_parameters<T>(problem, tensors), members_of(problem, tensors),
                             options_of<T>(problem, tensors)};
-  p.set_exponents(p.tensors.sizes.scale);
+  p.e = Exponents(p.tensors.sizes.scale);
   return p;
 }
 

@@ -6,6 +6,34 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::mma {
 
+/// The result of one product as the left operand of the next: both hold the same elements.
+template <class T, int R, int n_8>
+FLASHBOOK_DEVICE void to_left(uint32_t (&P)[R][n_8 / 2][4], const float (&S)[R][n_8][4]) {
+#pragma unroll
+  for (int r = 0; r < R; ++r)
+#pragma unroll
+    for (int k = 0; k < n_8; k += 2)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        P[r][k / 2][i] = pack<T>(S[r][k + i / 2][i % 2 * 2], S[r][k + i / 2][i % 2 * 2 + 1]);
+}
+
+/// Row h of P = 2^(c S - M), rounded to T, as a left operand. Returns this lane's part of the sum.
+template <class T, int n_8>
+FLASHBOOK_DEVICE float weigh_row_standing(uint32_t (&P)[n_8 / 2][4], const float (&S)[n_8][4],
+                                          int h, float c, float M) {
+  float l = 0;
+#pragma unroll
+  for (int n = 0; n < n_8; ++n) {
+    const float first = exp2_approx(fmaf(c, S[n][2 * h], -M)),
+                second = exp2_approx(fmaf(c, S[n][2 * h + 1], -M));
+    l += first;
+    l += second;
+    P[n / 2][n % 2 * 2 + h] = pack<T>(first, second);
+  }
+  return l;
+}
+
 /// Softmax of the R x 2 rows of a lane.
 template <int R>
 struct RowBlocks {
@@ -87,6 +115,42 @@ struct RowBlocks {
 #pragma unroll
       for (int h = 0; h < 2; ++h) row[r][h].l += weigh_row(S[r], h, e, row[r][h].m);
   }
+
+  // [standing]
+  /// P = 2^(c S - M) relative to the maxima that stand, l = l + rowsum P: true. No maximum is
+  /// looked for. If a sum shows that a score is far above, or no maximum was seen, or one is too
+  /// large for products: false, and only P was written. The same for the warp.
+  template <class T, int n_8>
+  FLASHBOOK_DEVICE bool weigh_standing(uint32_t (&P)[R][n_8 / 2][4], const float (&S)[R][n_8][4],
+                                       const Exponents& e) {
+    constexpr float most = 0x1p12f;  // of a lane's sum; NaN and infinity are more
+    float l[R][2];
+    bool stands = by_product;
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        l[r][h] = weigh_row_standing<T>(P[r], S[r], h, e.c, e.c * row[r][h].m);
+        stands = stands && l[r][h] <= most;
+      }
+    if (!all(stands)) return false;
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) row[r][h].l += l[r][h];
+    return true;
+  }
+  /// The maxima follow S, O and l with them; P and l as above, by differences. S is overwritten.
+  template <class T, int n_8, int D_8>
+  FLASHBOOK_DEVICE void weigh_anew(uint32_t (&P)[R][n_8 / 2][4], float (&S)[R][n_8][4],
+                                   float (&O)[R][D_8][4], const Exponents& e) {
+    float m_tile[R][2];
+    maxima(m_tile, S);
+    raise(m_tile, O, e);
+    weigh_differences(S, e);
+    to_left<T>(P, S);
+  }
+  // [/standing]
 };
 
 // [multiply_QK]
@@ -127,18 +191,6 @@ FLASHBOOK_DEVICE void add_PV(float (&O)[R][D / 8][4], const uint32_t (&P)[R][k_1
 #pragma unroll
       for (int r = 0; r < R; ++r) mma_m16n8k16<T>(O[r][n + 1], P[r][k], b[2], b[3]);
     }
-}
-
-/// The result of one product as the left operand of the next: both hold the same elements.
-template <class T, int R, int n_8>
-FLASHBOOK_DEVICE void to_left(uint32_t (&P)[R][n_8 / 2][4], const float (&S)[R][n_8][4]) {
-#pragma unroll
-  for (int r = 0; r < R; ++r)
-#pragma unroll
-    for (int k = 0; k < n_8; k += 2)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        P[r][k / 2][i] = pack<T>(S[r][k + i / 2][i % 2 * 2], S[r][k + i / 2][i % 2 * 2 + 1]);
 }
 
 }  // namespace flashbook::FLASHBOOK_MACHINE::mma
