@@ -30,11 +30,15 @@ constexpr bool keeps_Q = D <= 128;
 
 template <class T, int D>
 struct Smem : PipelineSmem<T, PipelineShape<D>> {
-  Tile<int, 1, 8> overflowed;  ///< by consumers' warps: their results are not finite
-};
+  static constexpr int warps = 4 * PipelineShape<D>::consumers;  ///< that compute
+  Tile<int, 1, warps> overflowed;  ///< by them: their results are not finite
+  Mbarrier judged;                 ///< complete when each has said so, or not
 
-/// The numbered barrier at which consumers and the producer's warp learn what came of the rows.
-constexpr int judged = 3, judging_threads = 256 + 32;
+  FLASHBOOK_DEVICE void initialise() {
+    if (threadIdx.x == 0) mbarrier_init(judged, warps);
+    PipelineSmem<T, PipelineShape<D>>::initialise();
+  }
+};
 
 /// Columns [8 from, 8 to) of S.
 template <int from, int to, int n_8>
@@ -138,10 +142,10 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem,
   turns.close();
 }
 
-/// Whether some row of the block overflowed, after all consumers have said so of theirs.
+/// Whether some row of the block overflowed, when all consumers have said what became of theirs.
 template <class T, int D>
 FLASHBOOK_DEVICE bool must_repeat(Smem<T, D>& smem) {
-  barrier_sync(judged, judging_threads);
+  mbarrier_wait(smem.judged, 0);
   return any(smem.overflowed(0, mma::lane() % 8) != 0);
 }
 
@@ -169,6 +173,7 @@ FLASHBOOK_DEVICE void consume(Smem<T, D>& smem, const TmaParameters<T>& p,
     attend(rows, smem, tile, here, Q, turns, 0, false);
     const bool overflowed = any(!rows.are_finite());
     if (mma::lane() == 0) smem.overflowed(0, threadIdx.x / 32 - 4) = overflowed;
+    mbarrier_arrive_if(smem.judged, mma::lane() == 0);
     if (must_repeat(smem)) {
       rows = {};
       attend(rows, smem, tile, here, Q, turns, tile.key_tiles(), true);

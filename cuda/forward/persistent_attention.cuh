@@ -238,7 +238,7 @@ FLASHBOOK_DEVICE void consume(PersistentSmem<T, Shape>& smem, const PersistentPa
   while (true) {
     consumer.attend_all();
     if (consumer.again) break;
-    meet<Shape>();
+    meet(smem, true);
     if (!smem.has_overflowed()) break;
     consumer.again = true;
   }

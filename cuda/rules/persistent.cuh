@@ -23,6 +23,7 @@ struct PersistentSmem {
   Mbarrier full_Q[Shape::Q_stages];   ///< complete when a tile's Q is there
   Mbarrier empty_Q[Shape::Q_stages];  ///< complete when each warp of the consumers has read it
   Tile<int, 4 * Shape::consumers, most_rounds / 32> overflowed;  ///< a bit a round, by warps
+  Mbarrier judged;  ///< complete when each of these warps has come to the end
 
   /// By all threads, of all blocks of a cluster.
   FLASHBOOK_DEVICE void initialise() {
@@ -31,6 +32,7 @@ struct PersistentSmem {
         mbarrier_init(full_Q[s], 1);
         mbarrier_init(empty_Q[s], 4 * Shape::consumers);
       }
+      mbarrier_init(judged, 4 * Shape::consumers);
       K.initialise(Shape::consumers);
       V.initialise(Shape::consumers);
       fence_mbarrier_init();
@@ -86,15 +88,16 @@ FLASHBOOK_DEVICE Task<Shape> find_task(PersistentSmem<T, Shape>& smem,
   return {{}, -1};
 }
 
-/// By all warps that have a part in the computing: what they and, in a cluster, the other blocks'
-/// did before is seen.
-template <class Shape>
-FLASHBOOK_DEVICE void meet() {
-  constexpr int barrier = 15;
-  if constexpr (Shape::cluster > 1)
+/// Waits until all consumers of the block, in a cluster of all blocks, have come; what they did
+/// before is seen.
+template <class T, class Shape>
+FLASHBOOK_DEVICE void meet(PersistentSmem<T, Shape>& smem, bool is_consumer) {
+  if constexpr (Shape::cluster > 1) {
     cluster_sync();
-  else
-    barrier_sync(barrier, Shape::threads - 96);
+  } else {
+    mbarrier_arrive_if(smem.judged, is_consumer && mma::lane() == 0);
+    mbarrier_wait(smem.judged, 0);
+  }
 }
 
 /// The warp whose first thread loads; the others come along to find tasks.
@@ -150,7 +153,7 @@ FLASHBOOK_DEVICE void produce(PersistentSmem<T, Shape>& smem, const PersistentPa
     producer.load_all();
     sync_warp();
     if (producer.again) break;
-    meet<Shape>();
+    meet(smem, false);
     if (!smem.has_overflowed()) break;
     producer.again = true;
   }

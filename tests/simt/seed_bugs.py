@@ -290,7 +290,7 @@ BUGS = [
     ("repeated_without_maxima", "no_running_maximum", "wrong", None, "tile.key_tiles(), true);",
      "tile.key_tiles(), false);"),
     ("verdict_read_before_it_is_there", "no_running_maximum", "race", "return any(smem.overflowed(0,",
-     "  barrier_sync(judged, judging_threads);\n", ""),
+     "  mbarrier_wait(smem.judged, 0);\n", ""),
     ("Q_given_back_while_read", "persistent_attention", "race", TMA_LOAD,
      "    if constexpr (!Shape::keeps_Q) give_Q();\n", "",
      "    start_S(keys);\n", "    start_S(keys);\n    give_Q();\n"),
