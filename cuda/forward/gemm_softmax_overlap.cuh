@@ -16,8 +16,8 @@
 namespace flashbook::FLASHBOOK_MACHINE::gemm_softmax_overlap {
 
 template <class T, int D>
-FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& p,
-                              const PipelineTile<D>& tile, int consumer) {
+FLASHBOOK_DEVICE void consume(PipelineSmem<T, PipelineShape<D>>& smem, const TmaParameters<T>& p,
+                              const PipelineTile<PipelineShape<D>>& tile, int consumer) {
   constexpr int B_c = PipelineShape<D>::B_c;
   const WarpgroupRows here(p.sizes, tile, consumer);
   const Exponents& e = here.e;
@@ -69,22 +69,21 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
 template <class T, int D>
 FLASHBOOK_KERNEL(PipelineShape<D>::threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
-  auto& smem = shared_memory<PipelineSmem<T, D>>();
-  const PipelineTile<D> tile(blockIdx.x, p.sizes);
+  auto& smem = shared_memory<PipelineSmem<T, PipelineShape<D>>>();
+  const PipelineTile<PipelineShape<D>> tile(blockIdx.x, p.sizes);
   smem.initialise();
-  if (const int group = warpgroup(); group == 0) {
-    decrease_registers<24>();
-    if (threadIdx.x == 0) produce(smem, p, tile);
-  } else {
-    increase_registers<240>();
-    consume(smem, p, tile, group - 1);
-  }
+  specialise<PipelineShape<D>>(
+      [&] {
+        if (threadIdx.x == 0) produce(smem, p, tile);
+      },
+      [&](int consumer) { consume<T, D>(smem, p, tile, consumer); });
 }
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
                         void* stream) {
-  return launch_pipeline<T, D>("gemm_softmax_overlap", problem, tensors, stream, forward<T, D>);
+  return launch_pipeline<T, PipelineShape<D>>("gemm_softmax_overlap", problem, tensors, stream,
+                                              forward<T, D>);
 }
 
 inline LaunchStatus launch_gemm_softmax_overlap(const flashbook_problem& problem,

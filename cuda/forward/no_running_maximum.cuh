@@ -29,12 +29,16 @@ template <int D>
 constexpr bool keeps_Q = D <= 128;
 
 template <class T, int D>
-struct Smem : PipelineSmem<T, D> {
-  Tile<int, 1, 8> overflowed;  ///< by consumers' warps: their results are not finite
-};
+struct Smem : PipelineSmem<T, PipelineShape<D>> {
+  static constexpr int warps = 4 * PipelineShape<D>::consumers;  ///< that compute
+  Tile<int, 1, warps> overflowed;  ///< by them: their results are not finite
+  Mbarrier judged;                 ///< complete when each has said so, or not
 
-/// The numbered barrier at which consumers and the producer's warp learn what came of the rows.
-constexpr int judged = 3, judging_threads = 256 + 32;
+  FLASHBOOK_DEVICE void initialise() {
+    if (threadIdx.x == 0) mbarrier_init(judged, warps);
+    PipelineSmem<T, PipelineShape<D>>::initialise();
+  }
+};
 
 /// Columns [8 from, 8 to) of S.
 template <int from, int to, int n_8>
@@ -75,9 +79,10 @@ FLASHBOOK_DEVICE bool follow_maxima(Rows<D>& rows, const float (&S)[1][n_8][4],
 
 /// All tiles of keys, which are number `from` and on of the rings. `exact`: with running maxima.
 template <class T, int D>
-FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem, const PipelineTile<D>& tile,
-                             const WarpgroupRows& here, const mma::Operand<D>& Q,
-                             const Turns& turns, int from, bool exact) {
+FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem,
+                             const PipelineTile<PipelineShape<D>>& tile, const WarpgroupRows& here,
+                             const mma::Operand<D>& Q, const Turns<2>& turns, int from,
+                             bool exact) {
   constexpr int n_8 = PipelineShape<D>::B_c / 8;
   const int count = tile.key_tiles();
   const Exponents& e = here.e;
@@ -94,7 +99,7 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem, const PipelineTile
   turns.wait();
   wgmma_fence();
   start_S(0);
-  turns.pass(count == 1);
+  turns.pass();
   wgmma_wait<0>(accumulators(S));
   smem.K.release(from);
   here.mask(S, tile.first_key(0));
@@ -110,7 +115,7 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem, const PipelineTile
     start_S(t);
     smem.V.wait(from + t - 1);
     start_PV<T, D>(rows.O, P, smem.V[from + t - 1]);
-    turns.pass(t + 1 == count);
+    turns.pass();
     wgmma_wait<1>(accumulators(S));
     smem.K.release(from + t);
 
@@ -134,31 +139,32 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem, const PipelineTile
   start_PV<T, D>(rows.O, P, smem.V[from + count - 1]);
   wgmma_wait<0>(accumulators(rows.O));
   smem.V.release(from + count - 1);
+  turns.close();
 }
 
-/// Whether some row of the block overflowed, after all consumers have said so of theirs.
+/// Whether some row of the block overflowed, when all consumers have said what became of theirs.
 template <class T, int D>
 FLASHBOOK_DEVICE bool must_repeat(Smem<T, D>& smem) {
-  barrier_sync(judged, judging_threads);
+  mbarrier_wait(smem.judged, 0);
   return any(smem.overflowed(0, mma::lane() % 8) != 0);
 }
 
 /// By the producer's warp.
 template <class T, int D>
 FLASHBOOK_DEVICE void produce_all(Smem<T, D>& smem, const TmaParameters<T>& p,
-                                  const PipelineTile<D>& tile) {
+                                  const PipelineTile<PipelineShape<D>>& tile) {
   const bool loads = threadIdx.x == 0;
   if (tile.key_tiles() == 0) return;
-  if (loads) produce<T, D>(smem, p, tile);
+  if (loads) produce(smem, p, tile);
   sync_warp();
-  if (must_repeat(smem) && loads) produce_keys<T, D>(smem, p, tile, tile.key_tiles());
+  if (must_repeat(smem) && loads) produce_keys(smem, p, tile, tile.key_tiles());
 }
 
 template <class T, int D>
 FLASHBOOK_DEVICE void consume(Smem<T, D>& smem, const TmaParameters<T>& p,
-                              const PipelineTile<D>& tile, int consumer) {
+                              const PipelineTile<PipelineShape<D>>& tile, int consumer) {
   const WarpgroupRows here(p.sizes, tile, consumer);
-  const Turns turns = {consumer};
+  const Turns<2> turns = {consumer};
   Rows<D> rows;
   if (tile.key_tiles() > 0) {
     mma::Operand<D> Q;
@@ -167,6 +173,7 @@ FLASHBOOK_DEVICE void consume(Smem<T, D>& smem, const TmaParameters<T>& p,
     attend(rows, smem, tile, here, Q, turns, 0, false);
     const bool overflowed = any(!rows.are_finite());
     if (mma::lane() == 0) smem.overflowed(0, threadIdx.x / 32 - 4) = overflowed;
+    mbarrier_arrive_if(smem.judged, mma::lane() == 0);
     if (must_repeat(smem)) {
       rows = {};
       attend(rows, smem, tile, here, Q, turns, tile.key_tiles(), true);
@@ -179,22 +186,17 @@ template <class T, int D>
 FLASHBOOK_KERNEL(PipelineShape<D>::threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
   auto& smem = shared_memory<Smem<T, D>>();
-  const PipelineTile<D> tile(blockIdx.x, p.sizes);
+  const PipelineTile<PipelineShape<D>> tile(blockIdx.x, p.sizes);
   smem.initialise();
-  if (const int group = warpgroup(); group == 0) {
-    decrease_registers<24>();
-    if (threadIdx.x < 32) produce_all(smem, p, tile);
-  } else {
-    increase_registers<240>();
-    consume(smem, p, tile, group - 1);
-  }
+  specialise<PipelineShape<D>>([&] { produce_all<T, D>(smem, p, tile); },
+                               [&](int consumer) { consume<T, D>(smem, p, tile, consumer); });
 }
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
                         void* stream) {
-  return launch_pipeline<T, D>("no_running_maximum", problem, tensors, stream, forward<T, D>,
-                               sizeof(Smem<T, D>));
+  return launch_pipeline<T, PipelineShape<D>>("no_running_maximum", problem, tensors, stream,
+                                              forward<T, D>, sizeof(Smem<T, D>));
 }
 
 inline LaunchStatus launch_no_running_maximum(const flashbook_problem& problem,

@@ -15,14 +15,14 @@
 namespace flashbook::FLASHBOOK_MACHINE::warpgroup_ping_pong {
 
 template <class T, int D>
-FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& p,
-                              const PipelineTile<D>& tile, int consumer) {
+FLASHBOOK_DEVICE void consume(PipelineSmem<T, PipelineShape<D>>& smem, const TmaParameters<T>& p,
+                              const PipelineTile<PipelineShape<D>>& tile, int consumer) {
   constexpr int B_c = PipelineShape<D>::B_c;
   const WarpgroupRows here(p.sizes, tile, consumer);
   const Exponents& e = here.e;
   float O[1][D / 8][4] = {};
   mma::RowBlocks<1> rows;
-  const Turns turns = {consumer};
+  const Turns<2> turns = {consumer};
 
   const int count = tile.key_tiles();
   if (count > 0) {
@@ -35,7 +35,7 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
     turns.wait();
     wgmma_fence();
     start_QK<T>(S, smem.Q, here.in_tile, smem.K[0]);
-    turns.pass(count == 1);
+    turns.pass();
     wgmma_wait<0>(accumulators(S));
     smem.K.release(0);
     here.mask(S, tile.first_key(0));
@@ -50,7 +50,7 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
       start_QK<T>(S, smem.Q, here.in_tile, smem.K[t]);
       smem.V.wait(t - 1);
       start_PV<T, D>(O, P, smem.V[t - 1]);
-      turns.pass(t + 1 == count);
+      turns.pass();
       wgmma_wait<1>(accumulators(S));
       smem.K.release(t);
 
@@ -67,6 +67,7 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
     wgmma_fence();
     start_PV<T, D>(O, P, smem.V[count - 1]);
     wgmma_wait<0>(accumulators(O));
+    turns.close();
   }
   mma::store_rows(p, tile.batch, tile.head, here.row, O[0], rows.row[0], e.scale);
 }
@@ -74,22 +75,21 @@ FLASHBOOK_DEVICE void consume(PipelineSmem<T, D>& smem, const TmaParameters<T>& 
 template <class T, int D>
 FLASHBOOK_KERNEL(PipelineShape<D>::threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT TmaParameters<T> p) {
-  auto& smem = shared_memory<PipelineSmem<T, D>>();
-  const PipelineTile<D> tile(blockIdx.x, p.sizes);
+  auto& smem = shared_memory<PipelineSmem<T, PipelineShape<D>>>();
+  const PipelineTile<PipelineShape<D>> tile(blockIdx.x, p.sizes);
   smem.initialise();
-  if (const int group = warpgroup(); group == 0) {
-    decrease_registers<24>();
-    if (threadIdx.x == 0) produce(smem, p, tile);
-  } else {
-    increase_registers<240>();
-    consume(smem, p, tile, group - 1);
-  }
+  specialise<PipelineShape<D>>(
+      [&] {
+        if (threadIdx.x == 0) produce(smem, p, tile);
+      },
+      [&](int consumer) { consume<T, D>(smem, p, tile, consumer); });
 }
 
 template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
                         void* stream) {
-  return launch_pipeline<T, D>("warpgroup_ping_pong", problem, tensors, stream, forward<T, D>);
+  return launch_pipeline<T, PipelineShape<D>>("warpgroup_ping_pong", problem, tensors, stream,
+                                              forward<T, D>);
 }
 
 inline LaunchStatus launch_warpgroup_ping_pong(const flashbook_problem& problem,

@@ -27,6 +27,33 @@ FLASHBOOK_DEVICE void load_rows(Tile<T, rows, columns, Swizzle128>& tile, const 
 }
 // [/load_rows]
 
+/// The same in boxes of 1 / parts of the rows.
+template <int parts, class T, int rows, int columns>
+FLASHBOOK_DEVICE void load_rows_in_parts(Tile<T, rows, columns, Swizzle128>& tile,
+                                         const TensorMap& map, int first, int head, int batch,
+                                         Mbarrier& full) {
+  mbarrier_arrive_expect_tx(full, rows * columns * sizeof(T));
+#pragma unroll
+  for (int row = 0; row < rows; row += rows / parts)
+#pragma unroll
+    for (int column = 0; column < columns; column += 64)
+      tma_load(tile.at(row, column), map, {column, first + row, head, batch}, full);
+}
+
+/// The same for all blocks of a cluster, each of which calls it and loads one of the boxes; `full`
+/// of each awaits the bytes of all.
+template <int cluster, class T, int rows, int columns>
+FLASHBOOK_DEVICE void load_rows_for_cluster(Tile<T, rows, columns, Swizzle128>& tile,
+                                            const TensorMap& map, int first, int head, int batch,
+                                            Mbarrier& full) {
+  const int row = static_cast<int>(cluster_rank()) * (rows / cluster);
+  mbarrier_arrive_expect_tx(full, rows * columns * sizeof(T));
+#pragma unroll
+  for (int column = 0; column < columns; column += 64)
+    tma_load_multicast(tile.at(row, column), map, {column, first + row, head, batch}, full,
+                       (1u << cluster) - 1);
+}
+
 // ---- the host's side
 
 /// The map of an input in boxes of `rows` rows of 64 columns. Its strides are those that
@@ -44,7 +71,7 @@ LaunchStatus make_rows_map(TensorMap& map, const Tensor<const T>& tensor, int64_
 }
 
 struct TileSizes {
-  int B_r, B_c;  ///< rows of Q, and of K and V
+  int B_r, B_c;  ///< rows of Q, and of K and V, that one copy loads
 };
 
 /// Without keys nobody reads K's and V's maps, which then are Q's.

@@ -40,6 +40,11 @@ KERNELS = {
     "no_running_maximum": (os.path.join(CUDA, "forward"), "no_running_maximum",
                            "run_judged({}::launch_all<half, 64>, options, "
                            "\"nq=70 nk=450 d=40 dtype=fp16 data=huge-key\")"),
+    "persistent_attention": (
+        os.path.join(CUDA, "forward"), "persistent",
+        "run_judged([](const auto& problem, const auto& tensors, void*, void* stream) {{ return "
+        "{0}::launch_all<half, {0}::TileShape<64, 2>>(\"bug\", problem, tensors, stream); }}, options, "
+        "\"hq=2 hkv=1 nq=300 nk=450 d=40 dtype=fp16 data=huge-key\")"),
     "exp2": (os.path.join(CUDA, "forward"), "exp2",
              "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
     "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
@@ -285,7 +290,19 @@ BUGS = [
     ("repeated_without_maxima", "no_running_maximum", "wrong", None, "tile.key_tiles(), true);",
      "tile.key_tiles(), false);"),
     ("verdict_read_before_it_is_there", "no_running_maximum", "race", "return any(smem.overflowed(0,",
-     "  barrier_sync(judged, judging_threads);\n", ""),
+     "  mbarrier_wait(smem.judged, 0);\n", ""),
+    ("Q_given_back_while_read", "persistent_attention", "race", TMA_LOAD,
+     "    if constexpr (!Shape::keeps_Q) give_Q();\n", "",
+     "    start_S(keys);\n", "    start_S(keys);\n    give_Q();\n"),
+    ("V_of_the_last_tile_never_given_back", "persistent_attention", "divergence",
+     "persistent.cuh: sync_warp();", "    smem.V.release(keys++, again);\n", "    ++keys;\n"),
+    ("overflow_not_noted", "persistent_attention", "wrong", None,
+     "if (again || !overflowed ||", "if (again || overflowed ||"),
+    ("repeated_without_maxima_again", "persistent_attention", "wrong", None,
+     "    if (again) return task.tile.key_tiles();\n", ""),
+    ("K_given_back_to_the_own_block_alone", "persistent_attention", "unfinished_copy",
+     "tma_io.cuh: tma_load_multicast(tile.at(row, column)", "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, again);",
+     "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, true);"),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,
