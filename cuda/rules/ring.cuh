@@ -37,6 +37,18 @@ struct Ring {
     else
       load_rows_for_cluster<cluster>(tile[t % stages], map, first, head, batch, full[t % stages]);
   }
+  /// The producer's warp: the same, but the first `hidden` rows become zeros. `landed` is complete,
+  /// in phase `phase`, when the copy is.
+  FLASHBOOK_DEVICE void load_cleared(int t, const TensorMap& map, int first, int head, int batch,
+                                     int hidden, Mbarrier& landed, int phase) {
+    static_assert(cluster == 1);
+    const bool loads = threadIdx.x % 32 == 0;
+    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+    if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
+    mbarrier_wait(landed, phase % 2);
+    clear_rows(tile[t % stages], hidden);
+    mbarrier_arrive_if(full[t % stages], loads);
+  }
   /// A consumer: until tile t is there.
   FLASHBOOK_DEVICE void wait(int t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
   /// A warpgroup whose products of tile t are done. One thread arrives for it at each block that

@@ -40,6 +40,9 @@ KERNELS = {
     "no_running_maximum": (os.path.join(CUDA, "forward"), "no_running_maximum",
                            "run_judged({}::launch_all<half, 64>, options, "
                            "\"nq=70 nk=450 d=40 dtype=fp16 data=huge-key\")"),
+    "fa3": (os.path.join(CUDA, "forward"), "fa3",
+            "run_judged({}::launch_all<half, 64>, options, \"nq=150 nk=450 d=40 dtype=fp16 "
+            "cu_q=0,50,60,150 cu_k=0,250,310,450 data=huge-key plant=nan-v\")"),
     "exp2": (os.path.join(CUDA, "forward"), "exp2",
              "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
     "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
@@ -286,6 +289,11 @@ BUGS = [
      "tile.key_tiles(), false);"),
     ("verdict_read_before_it_is_there", "no_running_maximum", "race", "return any(smem.overflowed(0,",
      "  barrier_sync(judged, judging_threads);\n", ""),
+    ("V_of_another_member_multiplied", "fa3", "wrong", None, "if (hidden > 0 &&", "if (hidden > 200 &&"),
+    ("first_overflow_ignored", "fa3", "wrong", None, "% 8) != 0);", "% 8) > 1);"),
+    ("repeated_relative_to_the_same_maxima", "fa3", "wrong", None, "unmasked = {0, 0};", ""),
+    ("product_verdict_read_before_it_is_there", "fa3", "race", "return any(smem.overflowed(0,",
+     "  barrier_sync(judged, 128 * S::consumers + 32);\n", ""),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,
