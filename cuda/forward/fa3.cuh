@@ -7,6 +7,11 @@
 // the exponent are in both: they say which tiles a block visits, where they lie, which of them are
 // masked, and what becomes of a row at its end. A tile that all rows of a warpgroup see is not.
 //
+// Blocks stay: as many as the GPU holds at once, each for many tiles of rows. While consumers end
+// one, the producer loads the next one's Q and first keys, and S of those is started in the same
+// turn as the last O += P V. The producer alone counts tiles; what consumers must know of one lies
+// beside its Q. Tiles whose rows overflowed are computed again, with the maximum, at the end.
+//
 // Tensor maps are of all tokens, also of packed ones, so boxes hold rows of other members, which
 // may be NaN. None of them counts:
 //
@@ -19,315 +24,245 @@
 #include <algorithm>
 #include <limits>
 
+#include "cuda/forward/fa3_tasks.cuh"
 #include "cuda/forward/kernels.hpp"
-#include "cuda/rules/pipeline.cuh"
-#include "cuda/rules/product.cuh"
 #include "cuda/rules/refusal.hpp"
 
 namespace flashbook::FLASHBOOK_MACHINE::fa3 {
 
-/// Tiles for rows of up to `width` channels. A consumer's thread has 240 registers, of which a tile
-/// takes, at 64 rows of O and S a warpgroup, in fp32, and of P and Q, in 16 bits:
-///
-///   D    B_r  B_c  stages  shared memory    O    S    P    Q  together
-///   64   128  128     2         80 KiB     32   64   32   16       144
-///   128  128  128     2        160 KiB     64   64   32   32       192
-///   256  128   64     2        192 KiB    128   32   16  (in shared memory)   176
-template <int width>
-using Shape = PipelineShape<width>;
-/// Whether the registers hold Q.
-template <class S>
-constexpr bool keeps_Q = S::D <= 128;
-
 /// What scores are made of: products alone, or products under a soft-cap.
 enum class Scores { products, capped };
 
-template <class T>
-struct Parameters : ProductParameters<T>, TmaMaps {
-  float inverse_cap;  ///< finite, so that 0 stays 0 under the smallest cap
+/// A warpgroup of 64 rows. What it does is read where it is needed, so that it takes no registers
+/// in between.
+template <class T, class S, Scores scores>
+struct Consumer {
+  static constexpr int D = S::D, n_8 = S::B_c / 8;
 
-  /// cap tanh(scale q k / cap)
-  FLASHBOOK_DEVICE float capped(float product) const {
-    return this->options.softcap * tanhf(this->tensors.sizes.scale * product * inverse_cap);
-  }
-};
-
-template <class T, class S>
-struct Smem : PipelineSmem<T, S> {
-  WorkTiles work;
-  Mbarrier landed;             ///< complete when a tile of V is there that must be cleared
-  Tile<int, 1, 8> overflowed;  ///< by consumers' warps: their results are not finite
-
-  /// By all threads.
-  FLASHBOOK_DEVICE void initialise() {
-    if (threadIdx.x == 0) mbarrier_init(landed, 1);
-    PipelineSmem<T, S>::initialise();
-  }
-};
-
-/// The numbered barrier at which consumers and the producer's warp learn what came of the rows.
-constexpr int judged = 3;
-
-/// Whether some row of the block overflowed, after all consumers have said so of theirs.
-template <class T, class S>
-FLASHBOOK_DEVICE bool must_repeat(Smem<T, S>& smem) {
-  barrier_sync(judged, 128 * S::consumers + 32);
-  return any(smem.overflowed(0, mma::lane() % 8) != 0);
-}
-
-/// The keys that a block's rows see, in tiles of B_c from the last: tile t holds those from
-/// first(t) on. The last tile may begin before the first key.
-template <int B_c>
-struct KeyTiles {
-  Range keys;
-
-  FLASHBOOK_DEVICE int count() const { return tiles(keys.end - keys.begin, B_c); }
-  FLASHBOOK_DEVICE int first(int t) const { return keys.end - (t + 1) * B_c; }
-  /// The numbers of the tiles whose keys are all among `some`, none of which comes after these.
-  FLASHBOOK_DEVICE Range within(const Range& some) const {
-    return {tiles(keys.end - some.end, B_c), (keys.end - some.begin) / B_c};
-  }
-};
-
-template <class T, class S>
-FLASHBOOK_DEVICE KeyTiles<S::B_c> key_tiles(const Assignment<T>& block) {
-  const Range keys = block.visible().keys_of(block.rows(0, S::B_r));
-  return {keys.is_empty() ? Range{0, 0} : keys};
-}
-
-/// As lane 0 has it: so the compiler, too, knows that a warp agrees (warpgroup()).
-FLASHBOOK_DEVICE int uniform(int x) {
-  return shuffle(x, 0);
-}
-
-// ---- the producer: a warp, of which lane 0 starts the copies
-
-template <class T, class S>
-struct Producer {
   Smem<T, S>& smem;
   const Parameters<T>& p;
-  const Work work;
-  const KeyTiles<S::B_c> tiles;
-  int cleared = 0;  ///< tiles of V so far
+  const Turns<S::consumers> turns;
+  bool again = false;                     ///< what overflowed, with running maxima
+  unsigned rows = 0, keys = 0, slot = 0;  ///< tiles so far; where the task is
 
-  FLASHBOOK_DEVICE int kv_head() const { return work.head / p.tensors.sizes.group(); }
-  FLASHBOOK_DEVICE int batch() const { return work.batch(p.members); }
+  float O[1][D / 8][4] = {}, S_rmem[1][n_8][4];
+  uint32_t P[1][n_8 / 2][4];
+  mma::Operand<D> Q;
+  mma::RowBlocks<1> softmax;
+  bool is_settled = false;  ///< the warp's weights may be 2^(c S - M) of the maxima that are there
 
-  FLASHBOOK_DEVICE void produce() {
-    if (tiles.count() == 0) return;
-    if (mma::lane() == 0)
-      load_rows(smem.Q, p.Q_map, work.q_token + work.first, work.head, batch(), smem.full_Q);
-    load_keys(0);
-    if (must_repeat(smem)) load_keys(tiles.count());
+  FLASHBOOK_DEVICE Consumer(Smem<T, S>& shared, const Parameters<T>& parameters, int number)
+      : smem(shared), p(parameters), turns{number} {}
+
+  FLASHBOOK_DEVICE Work work() const { return smem.work(slot); }
+  FLASHBOOK_DEVICE Visible visible() const { return work().visible(p.tensors.sizes); }
+  FLASHBOOK_DEVICE KeyTiles<S::B_c> key_tiles_of(int s) const {
+    return key_tiles<S>(smem.work(s), p.tensors.sizes);
   }
-
-  /// All tiles, as number `from` and on of the rings. A consumer wants K a tile earlier than V.
-  FLASHBOOK_DEVICE void load_keys(int from) {
-    const int count = tiles.count();
-    for (int t = 0; t <= count; ++t) {
-      if (t < count && mma::lane() == 0)
-        smem.K.load(from + t, p.K_map, work.k_token + tiles.first(t), kv_head(), batch());
-      if (t > 0) load_V(from + t - 1, tiles.first(t - 1));
-    }
-    sync_warp();
-  }
-  /// What lies before the first token of all is zeros already.
-  FLASHBOOK_DEVICE void load_V(int number, int first) {
-    const int hidden = tiles.keys.begin - first, token = work.k_token + first;
-    if (hidden > 0 && token + hidden > 0)
-      smem.V.load_cleared(number, p.V_map, token, kv_head(), batch(), hidden, smem.landed,
-                          cleared++);
-    else if (mma::lane() == 0)
-      smem.V.load(number, p.V_map, token, kv_head(), batch());
-  }
-};
-
-// ---- consumers: warpgroups of 64 rows each
-
-/// Columns [8 from, 8 to) of S.
-template <int from, int to, int n_8>
-FLASHBOOK_DEVICE float (&part(float (&S)[1][n_8][4]))[1][to - from][4] {
-  return reinterpret_cast<float(&)[1][to - from][4]>(S[0][from]);
-}
-
-/// What a block does is read where it is needed, so that it takes no registers in between.
-template <class T, class S, Scores scores>
-class Consumer {
-  static constexpr int D = S::D, B_c = S::B_c, n_8 = B_c / 8;
-  using Products = float[1][n_8][4];
-
- public:
-  FLASHBOOK_DEVICE Consumer(Smem<T, S>& smem, const Parameters<T>& p, const Assignment<T>& block,
-                            int number)
-      : smem_(smem),
-        p_(p),
-        block_(block),
-        turns_{number},
-        in_tile_(64 * number),
-        count_(uniform(key_tiles<T, S>(block).count())) {}
-
-  FLASHBOOK_DEVICE void consume() {
-    if (count_ > 0) {
-      mbarrier_wait(smem_.full_Q, 0);
-      if constexpr (keeps_Q<S>) load_Q(Q_, smem_.Q, in_tile_);
-      int from = 0;
-      Range unmasked = unmasked_tiles();
-#pragma unroll 1
-      while (!attend(from, unmasked) && from == 0) {
-        clear();
-        from = count_;
-        unmasked = {0, 0};
-      }
-    }
-    store_rows(p_, block_.work(), row(), O_, softmax_);
-  }
-
- private:
   /// The member's row that is this thread's first; the other is row + 8.
-  FLASHBOOK_DEVICE int row() const {
-    return block_.work().first + mma::warp_row() - 64 + mma::lane() / 4;
+  FLASHBOOK_DEVICE int row() const { return work().first + mma::warp_row() - 64 + mma::lane() / 4; }
+
+  /// The next task, if there is one, lies in slot `next`; its Q is there.
+  FLASHBOOK_DEVICE int take(unsigned next) {
+    const unsigned s = rows % S::Q_stages;
+    mbarrier_wait(smem.full_Q[s], rows / S::Q_stages % 2);
+    const int round = uniform(int(smem.task(next, 8)));
+    const bool has_keys = round >= 0 && uniform(key_tiles_of(next).count()) > 0;
+    if constexpr (S::keeps_Q)
+      if (has_keys) load_Q(Q, smem.Q[s], 64 * turns.consumer);
+    if (S::keeps_Q || !has_keys) give_Q();
+    return round;
   }
-  FLASHBOOK_DEVICE void clear() {
-    mma::clear(O_[0]);
-    softmax_ = {};
-    has_base_ = false;
+  FLASHBOOK_DEVICE void give_Q() {
+    sync_warp();
+    mbarrier_arrive_if(smem.empty_Q[rows++ % S::Q_stages], mma::lane() == 0);
   }
+
+  FLASHBOOK_DEVICE void start_S(unsigned t) {
+    if constexpr (S::keeps_Q)
+      start_QK<T, D>(S_rmem, Q, smem.K[t]);
+    else
+      start_QK<T>(S_rmem, smem.Q[rows % S::Q_stages], 64 * turns.consumer, smem.K[t]);
+  }
+  /// S = Q K^T of a tile's first keys, beside which nothing runs.
+  FLASHBOOK_DEVICE void multiply_first() {
+    smem.K.wait(keys);
+    turns.wait();
+    wgmma_fence();
+    start_S(keys);
+    turns.pass();
+    wgmma_wait<0>(accumulators(S_rmem));
+    smem.K.release(keys);
+  }
+  /// Starts S = Q K^T of the next keys and O = O + P V of these.
+  FLASHBOOK_DEVICE void start_both(bool accumulate) {
+    smem.K.wait(keys + 1);
+    turns.wait();
+    wgmma_fence();
+    start_S(keys + 1);
+    smem.V.wait(keys);
+    wgmma_fence();
+    start_PV<T, D>(O, P, smem.V[keys], accumulate);
+    turns.pass();
+  }
+
   /// Numbers of the tiles that all of the 64 rows see; none, if masking also scales.
   FLASHBOOK_DEVICE Range unmasked_tiles() const {
-    if (!p_.e.folded()) return {0, 0};
-    const Range rows = block_.rows(in_tile_, in_tile_ + 64);
-    const Range some = key_tiles<T, S>(block_).within(block_.visible().keys_of_all(rows));
+    if (again || !p.e.folded()) return {0, 0};
+    const int first = work().first + 64 * turns.consumer;
+    const Range seen = visible().keys_of_all(Range{first, first + 64});
+    const Range some = key_tiles_of(slot).within(seen);
     return {uniform(some.begin), uniform(some.end)};
   }
-
-  /// All tiles of keys, which are number `from` and on of the rings. `unmasked` ones are relative
-  /// to the maximum that is there. Returns whether that did for all rows of the block.
-  FLASHBOOK_DEVICE bool attend(int from, Range unmasked) {
-    Products S_rmem;
-    float factor[1][2];
-    uint32_t P[1][n_8 / 2][4];
-    turns_.open();
-    smem_.K.wait(from);
-    turns_.wait();
-    wgmma_fence();
-    start_S(S_rmem, from);
-    turns_.pass();
-    wgmma_wait<0>(accumulators(S_rmem));
-    smem_.K.release(from);
-    follow(S_rmem, 0, factor);
-    softmax_.weigh(S_rmem, p_.e);
-    mma::to_left<T>(P, S_rmem);
-
-    for (int t = 1; t < count_; ++t) {
-      // S = Q K^T, O = O + P V of the tile before
-      smem_.K.wait(from + t);
-      turns_.wait();
-      wgmma_fence();
-      start_S(S_rmem, from + t);
-      smem_.V.wait(from + t - 1);
-      start_PV<T, D>(O_, P, smem_.V[from + t - 1]);
-      turns_.pass();
-      wgmma_wait<1>(accumulators(S_rmem));
-      smem_.K.release(from + t);
-
-      // P = 2^(c (S - m)), while the tensor cores add to O
-      bool follows = false;
-      if (!has_base_ || !unmasked.holds(t))
-        follows = follow(S_rmem, t, factor);
-      else if constexpr (scores == Scores::capped)
-        cap(S_rmem);
-      softmax_.weigh(part<0, n_8 / 2>(S_rmem), p_.e);
-      pin(accumulators(S_rmem));
-      wgmma_wait<0>(accumulators(O_));
-      smem_.V.release(from + t - 1);
-      softmax_.weigh(part<n_8 / 2, n_8>(S_rmem), p_.e);
-      if (follows) softmax_.rescale(O_, factor);
-      mma::to_left<T>(P, S_rmem);
-    }
-    turns_.close();
-
-    // O = O + P V of the last tile
-    smem_.V.wait(from + count_ - 1);
-    wgmma_fence();
-    start_PV<T, D>(O_, P, smem_.V[from + count_ - 1]);
-    wgmma_wait<0>(accumulators(O_));
-    smem_.V.release(from + count_ - 1);
-    if (from > 0) return true;
-    const bool overflowed = any(!is_finite());
-    if (mma::lane() == 0) smem_.overflowed(0, threadIdx.x / 32 - 4) = overflowed;
-    return !must_repeat(smem_);
-  }
-
-  FLASHBOOK_DEVICE void start_S(Products& S_rmem, int t) {
-    if constexpr (keeps_Q<S>)
-      start_QK<T, D>(S_rmem, Q_, smem_.K[t]);
-    else
-      start_QK<T>(S_rmem, smem_.Q, in_tile_, smem_.K[t]);
-  }
-
-  /// Masks tile t, and the maxima follow it. Returns whether O must be multiplied by `factor`.
-  FLASHBOOK_DEVICE bool follow(Products& S_rmem, int t, float (&factor)[1][2]) {
-    if constexpr (scores == Scores::capped) cap(S_rmem);
-    for_visible(S_rmem[0], block_.visible(), row(), key_tiles<T, S>(block_).first(t),
-                [&](float s, int, int) { return p_.e.first * s; });
-    float m_tile[1][2];
-    softmax_.maxima(m_tile, S_rmem);
-    const bool follows = softmax_.any_above(m_tile, p_.slack);
-    if (follows) softmax_.follow(m_tile, factor, p_.e);
-    has_base_ = all(has_base(0) && has_base(1));
-    return follows;
-  }
-  FLASHBOOK_DEVICE void cap(Products& S_rmem) const {
+  FLASHBOOK_DEVICE void cap() {
+    if constexpr (scores == Scores::capped) {
 #pragma unroll
-    for (float& s : accumulators(S_rmem)) s = p_.capped(s);
+      for (float& s : accumulators(S_rmem)) s = p.capped(s);
+    }
   }
   /// Whether row h has a maximum, or never will.
   FLASHBOOK_DEVICE bool has_base(int h) const {
     const int i = row() + 8 * h;
-    return softmax_.row[0][h].m > -INFINITY || i >= block_.work().n_q ||
-           block_.visible().keys_of(i).is_empty();
+    return softmax.row[0][h].m > -INFINITY || i >= work().n_q || visible().keys_of(i).is_empty();
+  }
+  /// Masks tile t, follows its maxima, and S becomes P = 2^(c (S - m)).
+  FLASHBOOK_DEVICE void weigh_masked(int t) {
+    for_visible(S_rmem[0], visible(), row(), key_tiles_of(slot).first(t),
+                [&](float s, int, int) { return p.e.first * s; });
+    float m_tile[1][2];
+    softmax.maxima(m_tile, S_rmem);
+    if (softmax.any_above(m_tile, p.slack)) softmax.raise(m_tile, O, p.e);
+    softmax.weigh_differences(S_rmem, p.e);
+    is_settled = softmax.by_product && all(has_base(0) && has_base(1));
+  }
+  /// Columns [8 from, 8 to) of S become P = 2^(c S - M).
+  template <int from, int to>
+  FLASHBOOK_DEVICE void weigh() {
+    auto& part = reinterpret_cast<float(&)[to - from][4]>(S_rmem[0][from]);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      RowState& state = softmax.row[0][h];
+      state.l += weigh_row_by_product(part, h, p.e, state.m);
+    }
+  }
+
+  /// All keys of a tile, but for P V of the last. `has_S`: that of the first is done.
+  FLASHBOOK_DEVICE void attend(int count, bool has_S) {
+    const Range unmasked = unmasked_tiles();
+    softmax = {};
+    if (!has_S) multiply_first();
+    cap();
+    weigh_masked(0);
+    mma::to_left<T>(P, S_rmem);
+#pragma unroll 1
+    for (int t = 1; t < count; ++t, ++keys) {
+      start_both(t > 1);
+      wgmma_wait<1>(accumulators(S_rmem));
+      smem.K.release(keys + 1);
+      cap();
+      // Half of the weights while the tensor cores add to O: early enough to give V back, late
+      // enough to be free. A masked tile needs registers that O's product still reads.
+      const bool is_plain = is_settled && unmasked.holds(t);
+      if (is_plain) weigh<0, n_8 / 2>();
+      pin(accumulators(S_rmem));
+      wgmma_wait<0>(accumulators(O));
+      smem.V.release(keys);
+      if (is_plain)
+        weigh<n_8 / 2, n_8>();
+      else
+        weigh_masked(t);
+      mma::to_left<T>(P, S_rmem);
+    }
+  }
+  /// O = O + P V of the last keys; beside it, if it can, S of the next task's first, which `has_S`
+  /// then says is done. Returns the next task's round, if tiles are chained.
+  FLASHBOOK_DEVICE int end_tile(bool accumulate, bool& has_S) {
+    int next = -1;
+    if constexpr (!S::keeps_Q) give_Q();
+    if constexpr (S::chains) next = take((slot + 1) % task_slots);
+    has_S = next >= 0 && uniform(key_tiles_of((slot + 1) % task_slots).count()) > 0;
+    if (has_S) {
+      start_both(accumulate);
+      wgmma_wait<0>(accumulators(S_rmem), accumulators(O));
+      smem.K.release(keys + 1);
+    } else {
+      smem.V.wait(keys);
+      wgmma_fence();
+      start_PV<T, D>(O, P, smem.V[keys], accumulate);
+      wgmma_wait<0>(accumulators(O));
+    }
+    smem.V.release(keys++);
+    return next;
   }
 
   /// Nothing of this thread's rows overflowed. NaN is taken for an overflow.
   FLASHBOOK_DEVICE bool is_finite() const {
-    const int rows = block_.work().n_q - row();
+    const int below = work().n_q - row();
     float zeros[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      zeros[h] = 0 * softmax_.row[0][h].l;
+      zeros[h] = 0 * softmax.row[0][h].l;
 #pragma unroll
       for (int n = 0; n < D / 8; ++n)
 #pragma unroll
-        for (int i = 2 * h; i < 2 * h + 2; ++i) zeros[h] = fmaf(0, O_[0][n][i], zeros[h]);
+        for (int i = 2 * h; i < 2 * h + 2; ++i) zeros[h] = fmaf(0, O[0][n][i], zeros[h]);
     }
-    return (rows <= 0 || zeros[0] == 0) && (rows <= 8 || zeros[1] == 0);
+    return (below <= 0 || zeros[0] == 0) && (below <= 8 || zeros[1] == 0);
   }
 
-  Smem<T, S>& smem_;
-  const Parameters<T>& p_;
-  const Assignment<T>& block_;
-  const Turns<S::consumers> turns_;
-  const int in_tile_;  ///< the warpgroup's first row, in the block's
-  const int count_;    ///< tiles of keys
-
-  mma::Operand<D> Q_;
-  float O_[1][D / 8][4] = {};
-  mma::RowBlocks<1> softmax_;
-  bool has_base_ = false;  ///< each row of the warp has a maximum, or never will
+  FLASHBOOK_DEVICE void attend_all() {
+    bool has_S = false;
+    int round = take(slot);
+#pragma unroll 1
+    while (round >= 0) {
+      const int count = uniform(key_tiles_of(slot).count());
+      int next = -1;
+      if (count > 0) {
+        attend(count, has_S);
+        next = end_tile(count > 1, has_S);
+        smem.note_overflow(round, !again && any(!is_finite()));
+      } else {
+        softmax = {};
+      }
+      store_rows(p, work(), row(), O, softmax);
+      slot = (slot + 1) % task_slots;
+      round = S::chains && count > 0 ? next : take(slot);
+    }
+    slot = (slot + 1) % task_slots;
+  }
 };
+
+// ---- a kernel
+
+/// First all tiles, then, if there are any, those that overflowed.
+template <class T, class S, class Worker, class Work>
+FLASHBOOK_DEVICE void work_twice(Smem<T, S>& smem, Worker& worker, const Work& work) {
+#pragma unroll 1
+  while (true) {
+    work();
+    if (worker.again) return;
+    meet<S>();
+    if (!smem.has_overflowed()) return;
+    worker.again = true;
+  }
+}
 
 template <class T, class S, Scores scores>
 FLASHBOOK_KERNEL(S::threads, 1)
 forward(const FLASHBOOK_GRID_CONSTANT Parameters<T> p) {
   auto& smem = shared_memory<Smem<T, S>>();
   smem.initialise();
-  const Assignment<T> block(smem.work, p, S::B_r);
-  if (block.work().is_nothing()) return;
   specialise<S>(
       [&] {
-        Producer<T, S>{smem, p, block.work(), key_tiles<T, S>(block)}.produce();
+        Producer<T, S> producer = {smem, p, false};
+        work_twice<T, S>(smem, producer, [&] { producer.load_all(); });
       },
-      [&](int consumer) { Consumer<T, S, scores>(smem, p, block, consumer).consume(); });
+      [&](int number) {
+        Consumer<T, S, scores> consumer(smem, p, number);
+        consumer.turns.open();
+        work_twice<T, S>(smem, consumer, [&] { consumer.attend_all(); });
+        consumer.turns.close();
+      });
 }
 
 // ---- the host's side
@@ -336,20 +271,22 @@ template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
                         void* stream) {
   using S = Shape<D>;
-  Parameters<T> p = {product_parameters<T>(problem, tensors), {}, 0};
+  Parameters<T> p = {product_parameters<T>(problem, tensors), {}, {}, 0};
   const Sizes& sizes = p.tensors.sizes;
-  const int64_t heads = int64_t{sizes.heads_q} * sizes.batch;
-  if (heads == 0 || sizes.n_q() == 0) return {};
+  if (sizes.n_q() == 0 || sizes.batch == 0) return {};
   const LaunchStatus status = make_maps(p, p.tensors, {S::B_r, S::B_c});
   if (!status.ok()) return status;
+  p.rounds = rounds_of<T>(sizes, p.members, S::B_r);
   const float cap = p.options.softcap;
   if (cap > 0) {
     p.inverse_cap = std::min(1 / cap, std::numeric_limits<float>::max());
     p.set_exponents(1);
   }
   const auto kernel = cap > 0 ? forward<T, S, Scores::capped> : forward<T, S, Scores::products>;
-  return launch_blocks("fa3", heads * tiles_of_head(sizes.n_q(), p.members, S::B_r), S::threads,
-                       sizeof(Smem<T, S>), stream, kernel, p);
+  const int64_t items = int64_t{p.rounds.per_head} * p.rounds.heads;
+  const int64_t blocks = std::max(std::min<int64_t>(items, multiprocessors()),
+                                  (items + most_rounds - 1) / most_rounds);
+  return launch_blocks("fa3", blocks, S::threads, sizeof(Smem<T, S>), stream, kernel, p);
 }
 
 inline LaunchStatus launch_fa3(const flashbook_problem& problem, const ForwardTensors& tensors,
@@ -368,5 +305,5 @@ const ForwardKernel fa3_forward = {
     [](const flashbook_problem& p) { return hopper_product_refusal(p, compute_capability()); },
     [](const flashbook_problem&) { return std::size_t{0}; },
     fa3::launch_fa3,
-    {.nan_rows = 128, .nan_keys = 128, .hopper_only = true}};
+    {.nan_rows = 384, .nan_keys = 128, .hopper_only = true}};
 }

@@ -77,6 +77,16 @@ inline std::size_t most_shared_bytes(void* = nullptr) {
   return SIZE_MAX;
 }
 
+/// Multiprocessors of the current device; 1 without a device.
+inline int multiprocessors() {
+  int device = 0, count = 0;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
+    return count;
+  cudaGetLastError();
+  return 1;
+}
+
 /// The current device's compute capability, 90 for sm_90; 0 without a device.
 inline int compute_capability() {
   int device = 0, major = 0, minor = 0;
@@ -134,6 +144,11 @@ LaunchStatus launch(const LaunchShape& shape, void* stream, void (*kernel)(Param
 
 inline std::size_t most_shared_bytes(void* stream = nullptr) {
   return stream ? static_cast<simt::Stream*>(stream)->options.shared_bytes : simt::max_shared_bytes;
+}
+
+/// Few, so that a block that stays for many tiles of work has several of a small problem.
+inline int multiprocessors() {
+  return 2;
 }
 
 inline int compute_capability() {

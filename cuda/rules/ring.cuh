@@ -23,11 +23,11 @@ struct Ring {
       mbarrier_init(empty[s], cluster * consumers);
     }
   }
-  FLASHBOOK_DEVICE Tile& operator[](int t) { return tile[t % stages]; }
+  FLASHBOOK_DEVICE Tile& operator[](unsigned t) { return tile[t % stages]; }
 
   /// The producer: rows from `first` on become tile t, once its stage is empty, as all are at
   /// first. Alone, a block of a cluster loads the whole tile for itself.
-  FLASHBOOK_DEVICE void load(int t, const TensorMap& map, int first, int head, int batch,
+  FLASHBOOK_DEVICE void load(unsigned t, const TensorMap& map, int first, int head, int batch,
                              bool alone = false) {
     mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
     if constexpr (cluster == 1)
@@ -38,22 +38,22 @@ struct Ring {
       load_rows_for_cluster<cluster>(tile[t % stages], map, first, head, batch, full[t % stages]);
   }
   /// The producer's warp: the same, but the first `hidden` rows become zeros. `landed` is complete,
-  /// in phase `phase`, when the copy is.
-  FLASHBOOK_DEVICE void load_cleared(int t, const TensorMap& map, int first, int head, int batch,
-                                     int hidden, Mbarrier& landed, int phase) {
+  /// in a phase of parity `phase`, when the copy is.
+  FLASHBOOK_DEVICE void load_cleared(unsigned t, const TensorMap& map, int first, int head,
+                                     int batch, int hidden, Mbarrier& landed, unsigned phase) {
     static_assert(cluster == 1);
     const bool loads = threadIdx.x % 32 == 0;
     mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
     if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
-    mbarrier_wait(landed, phase % 2);
+    mbarrier_wait(landed, phase);
     clear_rows(tile[t % stages], hidden);
     mbarrier_arrive_if(full[t % stages], loads);
   }
   /// A consumer: until tile t is there.
-  FLASHBOOK_DEVICE void wait(int t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
+  FLASHBOOK_DEVICE void wait(unsigned t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
   /// A warpgroup whose products of tile t are done. One thread arrives for it at each block that
   /// fills the ring: four warps read what one wgmma reads. Alone, as often at its own.
-  FLASHBOOK_DEVICE void release(int t, bool alone = false) {
+  FLASHBOOK_DEVICE void release(unsigned t, bool alone = false) {
     if constexpr (cluster == 1) {
       mbarrier_arrive_if(empty[t % stages], is_elected());
     } else {

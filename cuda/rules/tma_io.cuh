@@ -21,6 +21,7 @@ struct TmaParameters : ForwardParameters<T>, TmaMaps {};
 template <class T, int rows, int columns>
 FLASHBOOK_DEVICE void clear_rows(Tile<T, rows, columns, Swizzle128>& tile, int n) {
   constexpr int chunk = 16 / sizeof(T), chunks = columns / chunk;
+#pragma unroll 1
   for (int e = threadIdx.x % 32; e < n * chunks; e += 32)
     store_vector(tile.at(e / chunks, e % chunks * chunk), uint4{0, 0, 0, 0});
   fence_proxy_async();
