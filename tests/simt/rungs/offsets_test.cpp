@@ -79,7 +79,7 @@ TEST_CASE("forward rungs: elements more than 2^32 apart") {
        {&tensor_core_forward, &deferred_normalisation_forward, &exp2_forward,
         &unmasked_tiles_forward, &double_buffering_forward, &swizzle_forward,
         &q_in_registers_forward, &tile_shapes_forward, &lazy_rescale_forward, &ping_pong_forward,
-        &fa2_forward})
+        &fa2_forward, &no_running_maximum_forward, &fa3_forward})
     check_forward<emulated::half>(*rung, FLASHBOOK_FP16, 1e-3);
 }
 
