@@ -25,6 +25,8 @@ std::span<const KernelPair> emulated_pairs() {
       {"warpgroup_ping_pong", &warpgroup_ping_pong_forward, &three_kernel_backward},
       {"wgmma_q_in_registers", &wgmma_q_in_registers_forward, &three_kernel_backward},
       {"no_running_maximum", &no_running_maximum_forward, &three_kernel_backward},
+      {"persistent_tiles", &persistent_tiles_forward, &three_kernel_backward},
+      {"cluster_multicast", &cluster_multicast_forward, &three_kernel_backward},
       {"fa3", &fa3_forward, &three_kernel_backward},
   };
   return pairs;

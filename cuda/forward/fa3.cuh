@@ -271,21 +271,23 @@ template <class T, int D>
 LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& tensors, void*,
                         void* stream) {
   using S = Shape<D>;
-  Parameters<T> p = {product_parameters<T>(problem, tensors), {}, {}, 0};
-  const Sizes& sizes = p.tensors.sizes;
-  if (sizes.n_q() == 0 || sizes.batch == 0) return {};
+  const Sizes sizes = sizes_of(problem);
+  const Members members = members_of(problem, tensors);
+  const auto of_head = static_cast<int>(tiles_of_head(sizes.n_q(), members, S::B_r));
+  const int64_t tiles = int64_t{of_head} * sizes.heads_q * sizes.batch;
+  if (sizes.n_q() == 0 || tiles == 0) return {};
+  const int64_t blocks = clusters_for(tiles, multiprocessors());
+  const TileOrder order =
+      members.packed ? TileOrder(of_head, 1, false, sizes) : order_of<T>(sizes, of_head, blocks);
+  Parameters<T> p = {product_parameters<T>(problem, tensors), {}, order, 0};
   const LaunchStatus status = make_maps(p, p.tensors, {S::B_r, S::B_c});
   if (!status.ok()) return status;
-  p.rounds = rounds_of<T>(sizes, p.members, S::B_r);
   const float cap = p.options.softcap;
   if (cap > 0) {
     p.inverse_cap = std::min(1 / cap, std::numeric_limits<float>::max());
     p.set_exponents(1);
   }
   const auto kernel = cap > 0 ? forward<T, S, Scores::capped> : forward<T, S, Scores::products>;
-  const int64_t items = int64_t{p.rounds.per_head} * p.rounds.heads;
-  const int64_t blocks = std::max(std::min<int64_t>(items, multiprocessors()),
-                                  (items + most_rounds - 1) / most_rounds);
   return launch_blocks("fa3", blocks, S::threads, sizeof(Smem<T, S>), stream, kernel, p);
 }
 

@@ -2,9 +2,8 @@
 // consumers and loads.
 #pragma once
 
-#include "cuda/rules/pipeline.cuh"
+#include "cuda/rules/persistent.cuh"
 #include "cuda/rules/product.cuh"
-#include "cuda/rules/rounds.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE::fa3 {
 
@@ -31,7 +30,7 @@ struct Shape {
 
 template <class T>
 struct Parameters : ProductParameters<T>, TmaMaps {
-  Rounds rounds;
+  TileOrder order;
   float inverse_cap;  ///< finite, so that 0 stays 0 under the smallest cap
 
   /// cap tanh(scale q k / cap)
@@ -39,9 +38,6 @@ struct Parameters : ProductParameters<T>, TmaMaps {
     return this->options.softcap * tanhf(this->tensors.sizes.scale * product * inverse_cap);
   }
 };
-
-/// A block has at most so many tiles: longer problems have more blocks.
-constexpr int most_rounds = 512;
 
 /// A tile of rows, and the block's round in which it is computed; -1: there is no other.
 struct Task {
@@ -54,31 +50,14 @@ struct Task {
 constexpr int task_slots = 8;
 
 template <class T, class S>
-struct Smem {
-  static constexpr int warps = 4 * S::consumers, words = most_rounds / 32;
-
-  Tile<T, S::B_r, S::D, Swizzle128> Q[S::Q_stages];
-  Ring<Tile<T, S::B_c, S::D, Swizzle128>, S::stages> K, V;
-  Mbarrier full_Q[S::Q_stages];   ///< complete when a tile's Q is there, and its task
-  Mbarrier empty_Q[S::Q_stages];  ///< complete when each warp of the consumers has done with Q
-  Mbarrier landed;                ///< complete when a tile of V is there that must be cleared
+struct Smem : PersistentSmem<T, S> {
+  Mbarrier landed;  ///< complete when a tile of V is there that must be cleared
   Tile<int, task_slots, 12> task;
-  Tile<int, warps, words> overflowed;  ///< a bit a round, by warps
 
   /// By all threads.
   FLASHBOOK_DEVICE void initialise() {
-    if (threadIdx.x == 0) {
-      for (int s = 0; s < S::Q_stages; ++s) {
-        mbarrier_init(full_Q[s], 1);
-        mbarrier_init(empty_Q[s], warps);
-      }
-      K.initialise(S::consumers);
-      V.initialise(S::consumers);
-      mbarrier_init(landed, 1);
-      fence_mbarrier_init();
-    }
-    if (threadIdx.x < warps * words) overflowed(threadIdx.x / words, threadIdx.x % words) = 0;
-    sync_threads();  // the mbarriers are everybody's, and no round has overflowed
+    if (threadIdx.x == 0) mbarrier_init(landed, 1);
+    PersistentSmem<T, S>::initialise();
   }
 
   FLASHBOOK_DEVICE void write_task(int slot, const Task& of) {
@@ -94,20 +73,9 @@ struct Smem {
   /// By a consumer's warp. One predicated store: a branch would split the warp.
   FLASHBOOK_DEVICE void note_overflow(int round, bool notes) {
     const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
-    const int bits = overflowed(warp, round / 32);
+    const int bits = this->overflowed(warp, round / 32);
     sync_warp();
-    if (notes && mma::lane() == 0) overflowed(warp, round / 32) = bits | 1 << round % 32;
-  }
-  /// Whether some row of this round's tile overflowed.
-  FLASHBOOK_DEVICE bool has_overflowed(int round) {
-    const int warp = mma::lane() % warps;
-    return any((overflowed(warp, round / 32) >> round % 32 & 1) != 0);
-  }
-  FLASHBOOK_DEVICE bool has_overflowed() {
-    int bits = 0;
-#pragma unroll 1
-    for (int i = mma::lane(); i < warps * words; i += 32) bits |= overflowed(i / words, i % words);
-    return any(bits != 0);
+    if (notes && mma::lane() == 0) this->overflowed(warp, round / 32) = bits | 1 << round % 32;
   }
 
  private:
@@ -144,13 +112,6 @@ FLASHBOOK_DEVICE int uniform(int x) {
   return shuffle(x, 0);
 }
 
-/// By all warps that have a part in the computing: what they did before is seen.
-template <class S>
-FLASHBOOK_DEVICE void meet() {
-  constexpr int barrier = 15;
-  barrier_sync(barrier, S::threads - 96);
-}
-
 /// A warp, of which lane 0 starts the copies.
 template <class T, class S>
 struct Producer {
@@ -161,10 +122,11 @@ struct Producer {
 
   /// Writes down the next task from `round` on; nobody reads its slot any more. Returns its round.
   FLASHBOOK_DEVICE int find(int round) {
-    Rounds::Place place;
-    for (; p.rounds.find(place, round, blockIdx.x, gridDim.x); ++round) {
+    TileOrder::Place place;
+    for (; p.order.find(place, round, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+         ++round) {
       if (again && !smem.has_overflowed(round)) continue;
-      const Work work = work_at(place.tile, place.head, p.tensors.sizes, p.members, S::B_r);
+      const Work work = work_at(place.number, place.head, p.tensors.sizes, p.members, S::B_r);
       if (work.is_nothing()) continue;
       if (mma::lane() == 0) smem.write_task(rows % task_slots, {work, round});
       return round;

@@ -35,6 +35,14 @@ FLASHBOOK_DEVICE WgmmaOperand wgmma_operand(Tile<T, rows, columns, Swizzle128>& 
                            row * 128 + column % 64 * 2;
   return (address & 0x3ffff) >> 4 | columns_64 << 16 | eight_rows << 32 | swizzle_128 << 62;
 }
+/// The operand `down` rows and `right` columns further on, multiples of the same, both known to the
+/// compiler: one addition.
+template <Element16 T, int rows, int columns>
+FLASHBOOK_DEVICE WgmmaOperand wgmma_step(WgmmaOperand operand,
+                                         const Tile<T, rows, columns, Swizzle128>&, int down,
+                                         int right) {
+  return operand + ((right / 64 * (rows * 128) + down * 128 + right % 64 * 2) >> 4);
+}
 
 /// D = A B, or D += A B if `accumulate`; B is stored by its transposed, [n][16].
 template <Element16 T, int registers>
@@ -97,6 +105,12 @@ template <Element16 T, int rows, int columns>
 WgmmaOperand wgmma_operand(Tile<T, rows, columns, Swizzle128>& tile, int row, int column) {
   const int start = column / 64 * (rows * 128) + row * 128 + column % 64 * 2;
   return {simt::bytes(tile.at(0, 0).pointer()), static_cast<uint32_t>(start), rows * 128};
+}
+template <Element16 T, int rows, int columns>
+WgmmaOperand wgmma_step(WgmmaOperand operand, const Tile<T, rows, columns, Swizzle128>&, int down,
+                        int right) {
+  operand.start += static_cast<uint32_t>(right / 64 * (rows * 128) + down * 128 + right % 64 * 2);
+  return operand;
 }
 
 namespace detail {

@@ -21,13 +21,13 @@ struct PipelineSmem {
   Tile<T, Shape::B_r, Shape::D, Swizzle128> Q;
   Ring<Tile<T, Shape::B_c, Shape::D, Swizzle128>, Shape::stages, Shape::cluster> K, V;
   Mbarrier full_Q;   ///< complete when Q is there
-  Mbarrier empty_Q;  ///< complete when each consumer needs it no longer
+  Mbarrier empty_Q;  ///< complete when each warp of the consumers needs it no longer
 
   /// By all threads, of all blocks of a cluster.
   FLASHBOOK_DEVICE void initialise() {
     if (threadIdx.x == 0) {
       mbarrier_init(full_Q, 1);
-      mbarrier_init(empty_Q, Shape::consumers);
+      mbarrier_init(empty_Q, 4 * Shape::consumers);
       K.initialise(Shape::consumers);
       V.initialise(Shape::consumers);
       fence_mbarrier_init();
@@ -46,7 +46,7 @@ using PipelineTile = RowTile<Shape::B_r, Shape::B_c>;
 /// a tile earlier than V.
 template <class Smem, class T, class Tile>
 FLASHBOOK_DEVICE void produce_keys(Smem& smem, const TmaParameters<T>& p, const Tile& tile,
-                                   int from = 0, bool alone = false) {
+                                   unsigned from = 0, bool alone = false) {
   const int count = tile.key_tiles();
   for (int t = 0; t <= count; ++t) {
     if (t < count)

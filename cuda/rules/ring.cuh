@@ -6,6 +6,8 @@
 // it to all of them. A stage is then empty when the consumers of all blocks have given it back.
 #pragma once
 
+#include <bit>
+
 #include "cuda/rules/wgmma.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE {
@@ -53,12 +55,21 @@ struct Ring {
   FLASHBOOK_DEVICE void wait(unsigned t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
   /// A warpgroup whose products of tile t are done. One thread arrives for it at each block that
   /// fills the ring: four warps read what one wgmma reads. Alone, as often at its own.
-  FLASHBOOK_DEVICE void release(unsigned t, bool alone = false) {
+  FLASHBOOK_DEVICE void release(unsigned t, bool alone = false) { release_if(true, t, alone); }
+  /// The same, but not before x is computed: the condition, which holds for whatever arithmetic
+  /// gives, is there to keep ptxas from moving the next wait for products above that.
+  FLASHBOOK_DEVICE void release_after(float x, unsigned t, bool alone = false) {
+    release_if(std::bit_cast<uint32_t>(x) != 0xffffffffu, t, alone);
+  }
+
+ private:
+  FLASHBOOK_DEVICE void release_if(bool condition, unsigned t, bool alone) {
     if constexpr (cluster == 1) {
-      mbarrier_arrive_if(empty[t % stages], is_elected());
+      mbarrier_arrive_if(empty[t % stages], condition && is_elected());
     } else {
       const unsigned thread = threadIdx.x % 128;
-      mbarrier_arrive_at_if(empty[t % stages], alone ? cluster_rank() : thread, thread < cluster);
+      mbarrier_arrive_at_if(empty[t % stages], alone ? cluster_rank() : thread,
+                            condition && thread < cluster);
     }
   }
 };

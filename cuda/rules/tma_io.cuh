@@ -100,6 +100,13 @@ LaunchStatus make_maps(TmaMaps& maps, const ForwardParameters<T>& p, TileSizes t
   return make_rows_map(maps.V_map, p.V, s.n_k(), s.heads_kv, s.batch, tile.B_c);
 }
 
+template <class T>
+LaunchStatus make_tma_parameters(TmaParameters<T>& p, const flashbook_problem& problem,
+                                 const ForwardTensors& tensors, TileSizes tile) {
+  static_cast<ForwardParameters<T>&>(p) = forward_parameters<T>(problem, tensors);
+  return make_maps(p, p, tile);
+}
+
 /// Makes the parameters and starts a kernel of a block for each B_r rows of each head; nothing if
 /// there are none.
 template <class T>
@@ -111,8 +118,7 @@ LaunchStatus launch_tma_blocks(const char* name, const flashbook_problem& proble
   const int64_t blocks = head_tiles(sizes.n_q(), tile.B_r, sizes.heads_q, sizes.batch);
   if (blocks == 0) return {};
   TmaParameters<T> p = {};
-  static_cast<ForwardParameters<T>&>(p) = forward_parameters<T>(problem, tensors);
-  const LaunchStatus status = make_maps(p, p, tile);
+  const LaunchStatus status = make_tma_parameters(p, problem, tensors, tile);
   if (!status.ok()) return status;
   return launch_blocks(name, blocks, threads, shared_bytes, stream, kernel, p);
 }

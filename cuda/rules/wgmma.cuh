@@ -31,9 +31,10 @@ FLASHBOOK_DEVICE bool is_elected() {
 template <class T, int rows, int D, int B_c>
 FLASHBOOK_DEVICE void start_QK(float (&S)[1][B_c / 8][4], Tile<T, rows, D, Swizzle128>& Q, int row,
                                Tile<T, B_c, D, Swizzle128>& K) {
+  const WgmmaOperand left = wgmma_operand(Q, row, 0), right = wgmma_operand(K, 0, 0);
 #pragma unroll
   for (int k = 0; k < D; k += 16)
-    wgmma<T>(accumulators(S), wgmma_operand(Q, row, k), wgmma_operand(K, 0, k), k > 0);
+    wgmma<T>(accumulators(S), wgmma_step(left, Q, 0, k), wgmma_step(right, K, 0, k), k > 0);
   wgmma_commit();
 }
 
@@ -49,9 +50,10 @@ FLASHBOOK_DEVICE void load_Q(mma::Operand<D>& Q, Tile<T, rows, D, Swizzle128>& f
 template <class T, int D, int B_c>
 FLASHBOOK_DEVICE void start_QK(float (&S)[1][B_c / 8][4], const mma::Operand<D>& Q,
                                Tile<T, B_c, D, Swizzle128>& K) {
+  const WgmmaOperand right = wgmma_operand(K, 0, 0);
 #pragma unroll
   for (int k = 0; k < D; k += 16)
-    wgmma<T>(accumulators(S), Q[k / 16], wgmma_operand(K, 0, k), k > 0);
+    wgmma<T>(accumulators(S), Q[k / 16], wgmma_step(right, K, 0, k), k > 0);
   wgmma_commit();
 }
 
@@ -59,9 +61,10 @@ FLASHBOOK_DEVICE void start_QK(float (&S)[1][B_c / 8][4], const mma::Operand<D>&
 template <class T, int D, int B_c>
 FLASHBOOK_DEVICE void start_PV(float (&O)[1][D / 8][4], const uint32_t (&P)[1][B_c / 16][4],
                                Tile<T, B_c, D, Swizzle128>& V, bool accumulate = true) {
+  const WgmmaOperand right = wgmma_operand(V, 0, 0);
 #pragma unroll
   for (int k = 0; k < B_c; k += 16)
-    wgmma_trans<T>(accumulators(O), P[0][k / 16], wgmma_operand(V, k, 0), accumulate || k > 0);
+    wgmma_trans<T>(accumulators(O), P[0][k / 16], wgmma_step(right, V, k, 0), accumulate || k > 0);
   wgmma_commit();
 }
 

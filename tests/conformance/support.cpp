@@ -54,6 +54,8 @@ const std::vector<Row>& table() {
       {"cuda.warpgroup_ping_pong", not_in_hopper_rungs, not_in_rungs},
       {"cuda.wgmma_q_in_registers", not_in_hopper_rungs, not_in_rungs},
       {"cuda.no_running_maximum", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.persistent_tiles", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.cluster_multicast", not_in_hopper_rungs, not_in_rungs},
       {"cuda.fa3", {"fp32", "fp64", "bias", "alibi", "no-tma"}, not_in_rungs},
   };
   return rows;

@@ -40,6 +40,11 @@ KERNELS = {
     "no_running_maximum": (os.path.join(CUDA, "forward"), "no_running_maximum",
                            "run_judged({}::launch_all<half, 64>, options, "
                            "\"nq=70 nk=450 d=40 dtype=fp16 data=huge-key\")"),
+    "persistent_attention": (
+        os.path.join(CUDA, "forward"), "persistent",
+        "run_judged([](const auto& problem, const auto& tensors, void*, void* stream) {{ return "
+        "{0}::launch_all<half, {0}::TileShape<64, 2>>(\"bug\", problem, tensors, stream); }}, options, "
+        "\"hq=2 hkv=1 nq=300 nk=450 d=40 dtype=fp16 data=huge-key\")"),
     "fa3": (os.path.join(CUDA, "forward"), "fa3",
             "run_judged({}::launch_all<half, 64>, options, \"hq=2 nq=150 nk=750 d=40 "
             "dtype=fp16 cu_q=0,50,60,150 cu_k=0,550,610,750 data=huge-key plant=nan-v\")"),
@@ -289,11 +294,23 @@ BUGS = [
      "tile.key_tiles(), false);"),
     ("verdict_read_before_it_is_there", "no_running_maximum", "race", "return any(smem.overflowed(0,",
      "  barrier_sync(judged, judging_threads);\n", ""),
+    ("Q_given_back_while_read", "persistent_attention", "race", TMA_LOAD,
+     "    if constexpr (!Shape::keeps_Q) give_Q();\n", "",
+     "    start_S(keys);\n", "    start_S(keys);\n    give_Q();\n"),
+    ("V_of_the_last_tile_never_given_back", "persistent_attention", "divergence",
+     "persistent.cuh: sync_warp();", "    smem.V.release(keys++, again);\n", "    ++keys;\n"),
+    ("overflow_not_noted", "persistent_attention", "wrong", None,
+     "if (again || !overflowed ||", "if (again || overflowed ||"),
+    ("repeated_without_maxima_again", "persistent_attention", "wrong", None,
+     "    if (again) return task.tile.key_tiles();\n", ""),
+    ("K_given_back_to_the_own_block_alone", "persistent_attention", "unfinished_copy",
+     "tma_io.cuh: tma_load_multicast(tile.at(row, column)", "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, again);",
+     "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, true);"),
     ("V_of_another_member_multiplied", "fa3", "wrong", None, "if (is_V && hidden > 0 &&", "if (is_V && hidden > 200 &&"),
     ("first_overflow_ignored", "fa3", "wrong", None, "!again && any(!is_finite())", "false"),
     ("repeated_relative_to_the_same_maxima", "fa3", "wrong", None, "if (again || !p.e.folded())",
      "if (!p.e.folded())"),
-    ("overflows_read_before_all_are_noted", "fa3", "race", "bits |= overflowed(i / words, i % words)",
+    ("overflows_read_before_all_are_noted", "fa3", "race", "persistent.cuh: bits |= overflowed(i / (most_rounds",
      "    meet<S>();\n", ""),
     ("task_written_over_while_read", "fa3", "race", "task(slot, i) = words_of.word[i];", "task_slots = 8;",
      "task_slots = 2;"),
