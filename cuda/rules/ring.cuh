@@ -31,7 +31,7 @@ struct Ring {
   /// first. Alone, a block of a cluster loads the whole tile for itself.
   FLASHBOOK_DEVICE void load(unsigned t, const TensorMap& map, int first, int head, int batch,
                              bool alone = false) {
-    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+    wait_empty(t);
     if constexpr (cluster == 1)
       load_rows(tile[t % stages], map, first, head, batch, full[t % stages]);
     else if (alone)
@@ -45,7 +45,7 @@ struct Ring {
                                      int batch, int hidden, Mbarrier& landed, unsigned phase) {
     static_assert(cluster == 1);
     const bool loads = threadIdx.x % 32 == 0;
-    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+    wait_empty(t);
     if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
     mbarrier_wait(landed, phase);
     clear_rows(tile[t % stages], hidden);
@@ -63,6 +63,9 @@ struct Ring {
   }
 
  private:
+  FLASHBOOK_DEVICE void wait_empty(unsigned t) const {
+    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+  }
   FLASHBOOK_DEVICE void release_if(bool condition, unsigned t, bool alone) {
     if constexpr (cluster == 1) {
       mbarrier_arrive_if(empty[t % stages], condition && is_elected());
