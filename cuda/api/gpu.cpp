@@ -81,6 +81,7 @@ std::span<const KernelPair> gpu_pairs() {
       {"no_running_maximum", &no_running_maximum_forward, &three_kernel_backward},
       {"persistent_tiles", &persistent_tiles_forward, &three_kernel_backward},
       {"cluster_multicast", &cluster_multicast_forward, &three_kernel_backward},
+      {"fa3", &fa3_forward, &three_kernel_backward},
 #endif
   };
   return pairs;

@@ -27,6 +27,7 @@ std::span<const KernelPair> emulated_pairs() {
       {"no_running_maximum", &no_running_maximum_forward, &three_kernel_backward},
       {"persistent_tiles", &persistent_tiles_forward, &three_kernel_backward},
       {"cluster_multicast", &cluster_multicast_forward, &three_kernel_backward},
+      {"fa3", &fa3_forward, &three_kernel_backward},
   };
   return pairs;
 }

@@ -9,7 +9,7 @@ extern const ForwardKernel standard_forward, fa1_forward, one_pass_forward, tens
     swizzle_forward, q_in_registers_forward, tile_shapes_forward, lazy_rescale_forward,
     ping_pong_forward, fa2_forward, tma_wgmma_forward, warp_specialised_forward,
     gemm_softmax_overlap_forward, warpgroup_ping_pong_forward, wgmma_q_in_registers_forward,
-    no_running_maximum_forward, persistent_tiles_forward, cluster_multicast_forward;
+    no_running_maximum_forward, persistent_tiles_forward, cluster_multicast_forward, fa3_forward;
 }
 
 namespace flashbook::gpu {
@@ -18,5 +18,5 @@ extern const ForwardKernel standard_forward, fa1_forward, one_pass_forward, tens
     swizzle_forward, q_in_registers_forward, tile_shapes_forward, lazy_rescale_forward,
     ping_pong_forward, fa2_forward, tma_wgmma_forward, warp_specialised_forward,
     gemm_softmax_overlap_forward, warpgroup_ping_pong_forward, wgmma_q_in_registers_forward,
-    no_running_maximum_forward, persistent_tiles_forward, cluster_multicast_forward;
+    no_running_maximum_forward, persistent_tiles_forward, cluster_multicast_forward, fa3_forward;
 }

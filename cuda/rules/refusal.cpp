@@ -46,6 +46,16 @@ std::string shape_of_bias(const flashbook_problem& p) {
   return "[" + shape + "]";
 }
 
+std::string bias_refusal(const flashbook_problem& p) {
+  return not_taken(p.has_bias, "bias is of shape " + shape_of_bias(p), "leave it out");
+}
+std::string alibi_refusal(const flashbook_problem& p) {
+  const bool of_heads = p.alibi == FLASHBOOK_ALIBI_H;
+  return not_taken(p.alibi != FLASHBOOK_NO_ALIBI,
+                   std::string("alibi is of shape ") + (of_heads ? "[H_q]" : "[B, H_q]"),
+                   "leave it out");
+}
+
 std::string number(double x) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%g", x);
@@ -74,6 +84,14 @@ std::string tma_refusal(const char* name, const flashbook_strides& s, std::int64
          std::to_string(s.token) + ", " + std::to_string(s.head) +
          " (batch, token, head): this kernel's copies take positive multiples of 8 elements; pass "
          "such strides or use another implementation (see list)";
+}
+
+std::string tma_refusal(const flashbook_problem& p) {
+  for (const std::string& refusal : {tma_refusal("q", p.q, p.batch, p.n_q, p.heads_q),
+                                     tma_refusal("k", p.k, p.batch, p.n_k, p.heads_kv),
+                                     tma_refusal("v", p.v, p.batch, p.n_k, p.heads_kv)})
+    if (!refusal.empty()) return refusal;
+  return {};
 }
 
 std::string dtype_refusal(int dtype, bool only_16_bit) {
@@ -105,12 +123,8 @@ std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
                   "pass a dense batch"),
         not_taken(has_window, "window is " + side(p.window_left) + ", " + side(p.window_right),
                   "leave both sides unbounded"),
-        not_taken(p.softcap > 0, "softcap is " + number(p.softcap), "pass 0"),
-        not_taken(p.has_bias, "bias is of shape " + shape_of_bias(p), "leave it out"),
-        not_taken(p.alibi != FLASHBOOK_NO_ALIBI,
-                  std::string("alibi is of shape ") +
-                      (p.alibi == FLASHBOOK_ALIBI_H ? "[H_q]" : "[B, H_q]"),
-                  "leave it out"),
+        not_taken(p.softcap > 0, "softcap is " + number(p.softcap), "pass 0"), bias_refusal(p),
+        alibi_refusal(p),
         not_taken(p.has_sinks, "sinks are " + std::to_string(p.heads_q) + " logits",
                   "leave them out")})
     if (!refusal.empty()) return refusal;
@@ -118,10 +132,15 @@ std::string rung_refusal(const flashbook_problem& p, bool only_16_bit) {
 }
 
 std::string hopper_rung_refusal(const flashbook_problem& p, int capability) {
-  for (const std::string& refusal : {device_refusal(capability), rung_refusal(p, true),
-                                     tma_refusal("q", p.q, p.batch, p.n_q, p.heads_q),
-                                     tma_refusal("k", p.k, p.batch, p.n_k, p.heads_kv),
-                                     tma_refusal("v", p.v, p.batch, p.n_k, p.heads_kv)})
+  for (const std::string& refusal :
+       {device_refusal(capability), rung_refusal(p, true), tma_refusal(p)})
+    if (!refusal.empty()) return refusal;
+  return {};
+}
+
+std::string hopper_product_refusal(const flashbook_problem& p, int capability) {
+  for (const std::string& refusal : {device_refusal(capability), size_refusal(p, true),
+                                     bias_refusal(p), alibi_refusal(p), tma_refusal(p)})
     if (!refusal.empty()) return refusal;
   return {};
 }

@@ -23,6 +23,9 @@ std::string rung_refusal(const flashbook_problem& problem, bool only_16_bit = fa
 /// dimensions of size 1. `capability` is the device's compute capability, 0 if there is none.
 std::string hopper_rung_refusal(const flashbook_problem& problem, int capability);
 
+/// The same for a product kernel: it also takes packed sequences, windows, a soft-cap and sinks.
+std::string hopper_product_refusal(const flashbook_problem& problem, int capability);
+
 /// Why a device whose blocks have `available` bytes of shared memory does not run a kernel that
 /// needs so many of them for its problem's d and d_v, whichever is larger; empty if it does.
 std::string shared_memory_refusal(const flashbook_problem& problem, std::size_t needed,

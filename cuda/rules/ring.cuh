@@ -32,13 +32,25 @@ struct Ring {
   /// first. Alone, a block of a cluster loads the whole tile for itself.
   FLASHBOOK_DEVICE void load(unsigned t, const TensorMap& map, int first, int head, int batch,
                              bool alone = false) {
-    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+    wait_empty(t);
     if constexpr (cluster == 1)
       load_rows(tile[t % stages], map, first, head, batch, full[t % stages]);
     else if (alone)
       load_rows_in_parts<cluster>(tile[t % stages], map, first, head, batch, full[t % stages]);
     else
       load_rows_for_cluster<cluster>(tile[t % stages], map, first, head, batch, full[t % stages]);
+  }
+  /// The producer's warp: the same, but the first `hidden` rows become zeros. `landed` is complete,
+  /// in a phase of parity `phase`, when the copy is.
+  FLASHBOOK_DEVICE void load_cleared(unsigned t, const TensorMap& map, int first, int head,
+                                     int batch, int hidden, Mbarrier& landed, unsigned phase) {
+    static_assert(cluster == 1);
+    const bool loads = threadIdx.x % 32 == 0;
+    wait_empty(t);
+    if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
+    mbarrier_wait(landed, phase);
+    clear_rows(tile[t % stages], hidden);
+    mbarrier_arrive_if(full[t % stages], loads);
   }
   /// A consumer: until tile t is there.
   FLASHBOOK_DEVICE void wait(unsigned t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
@@ -53,6 +65,9 @@ struct Ring {
   }
 
  private:
+  FLASHBOOK_DEVICE void wait_empty(unsigned t) const {
+    mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
+  }
   FLASHBOOK_DEVICE void release_if(bool condition, unsigned t, bool alone) {
     if constexpr (cluster == 1) {
       mbarrier_arrive_if(empty[t % stages], condition && is_elected());

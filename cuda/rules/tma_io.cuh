@@ -9,11 +9,24 @@
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
-/// A forward pass's parameters with its inputs as tensor maps, [d, N, H, B]: innermost first.
-template <class T>
-struct TmaParameters : ForwardParameters<T> {
+/// The inputs of a forward pass as tensor maps, [d, N, H, B]: innermost first.
+struct TmaMaps {
   TensorMap Q_map, K_map, V_map;
 };
+
+template <class T>
+struct TmaParameters : ForwardParameters<T>, TmaMaps {};
+
+/// By a warp: the first n rows of a tile that wgmma reads become zeros.
+template <class T, int rows, int columns>
+FLASHBOOK_DEVICE void clear_rows(Tile<T, rows, columns, Swizzle128>& tile, int n) {
+  constexpr int chunk = 16 / sizeof(T), chunks = columns / chunk;
+#pragma unroll 1
+  for (int e = threadIdx.x % 32; e < n * chunks; e += 32)
+    store_vector(tile.at(e / chunks, e % chunks * chunk), uint4{0, 0, 0, 0});
+  fence_proxy_async();
+  sync_warp();
+}
 
 // [load_rows]
 /// One thread starts to load the rows from `first` on of a head; `full` then awaits their bytes.
@@ -76,19 +89,24 @@ struct TileSizes {
 
 /// Without keys nobody reads K's and V's maps, which then are Q's.
 template <class T>
+LaunchStatus make_maps(TmaMaps& maps, const ForwardParameters<T>& p, TileSizes tile) {
+  const Sizes& s = p.sizes;
+  LaunchStatus status = make_rows_map(maps.Q_map, p.Q, s.n_q(), s.heads_q, s.batch, tile.B_r);
+  if (!status.ok()) return status;
+  if (s.n_k() == 0) {
+    maps.K_map = maps.V_map = maps.Q_map;
+    return status;
+  }
+  status = make_rows_map(maps.K_map, p.K, s.n_k(), s.heads_kv, s.batch, tile.B_c);
+  if (!status.ok()) return status;
+  return make_rows_map(maps.V_map, p.V, s.n_k(), s.heads_kv, s.batch, tile.B_c);
+}
+
+template <class T>
 LaunchStatus make_tma_parameters(TmaParameters<T>& p, const flashbook_problem& problem,
                                  const ForwardTensors& tensors, TileSizes tile) {
   static_cast<ForwardParameters<T>&>(p) = forward_parameters<T>(problem, tensors);
-  const Sizes& s = p.sizes;
-  LaunchStatus status = make_rows_map(p.Q_map, p.Q, s.n_q(), s.heads_q, s.batch, tile.B_r);
-  if (!status.ok()) return status;
-  if (s.n_k() == 0) {
-    p.K_map = p.V_map = p.Q_map;
-    return status;
-  }
-  status = make_rows_map(p.K_map, p.K, s.n_k(), s.heads_kv, s.batch, tile.B_c);
-  if (!status.ok()) return status;
-  return make_rows_map(p.V_map, p.V, s.n_k(), s.heads_kv, s.batch, tile.B_c);
+  return make_maps(p, p, tile);
 }
 
 /// Makes the parameters and starts a kernel of a block for each B_r rows of each head; nothing if

@@ -65,13 +65,9 @@ FLASHBOOK_DEVICE Work work_of_member(int member, const Sizes& sizes, const Membe
   return work;
 }
 
-/// What block `block` does with tiles of `size` rows. Where keys right of the diagonal are hidden,
-/// those of a head from its last rows on (longest_first).
-FLASHBOOK_DEVICE Work work_of(unsigned block, const Sizes& sizes, const Members& members,
+/// Tile number `tile` of a head's tiles of `size` rows, `head` of all batch entries' heads.
+FLASHBOOK_DEVICE Work work_at(int tile, int head, const Sizes& sizes, const Members& members,
                               int size) {
-  const auto of_head = static_cast<unsigned>(tiles_of_head(sizes.n_q(), members, size));
-  int tile = static_cast<int>(block % of_head);
-  const int head = static_cast<int>(block / of_head);
   Work work = {};
   if (members.packed) {
     const int member = member_of(tile, members, size);
@@ -84,8 +80,19 @@ FLASHBOOK_DEVICE Work work_of(unsigned block, const Sizes& sizes, const Members&
     work.diagonal = sizes.visible.diagonal;
   }
   work.head = head % sizes.heads_q;
-  const int last = tiles(work.n_q, size) - 1;
-  work.first = (sizes.visible.right < most_tokens && tile <= last ? last - tile : tile) * size;
+  work.first = tile * size;
+  return work;
+}
+
+/// What block `block` does. Where keys right of the diagonal are hidden, tiles of a head come from
+/// its last rows on (longest_first).
+FLASHBOOK_DEVICE Work work_of(unsigned block, const Sizes& sizes, const Members& members,
+                              int size) {
+  const auto of_head = static_cast<unsigned>(tiles_of_head(sizes.n_q(), members, size));
+  Work work = work_at(static_cast<int>(block % of_head), static_cast<int>(block / of_head), sizes,
+                      members, size);
+  const int last = (tiles(work.n_q, size) - 1) * size;
+  if (sizes.visible.right < most_tokens && work.first <= last) work.first = last - work.first;
   return work;
 }
 

@@ -56,6 +56,7 @@ const std::vector<Row>& table() {
       {"cuda.no_running_maximum", not_in_hopper_rungs, not_in_rungs},
       {"cuda.persistent_tiles", not_in_hopper_rungs, not_in_rungs},
       {"cuda.cluster_multicast", not_in_hopper_rungs, not_in_rungs},
+      {"cuda.fa3", {"fp32", "fp64", "bias", "alibi", "no-tma"}, not_in_rungs},
   };
   return rows;
 }

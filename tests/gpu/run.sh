@@ -61,11 +61,12 @@ large() {
   for kernel in forward/standard backward/standard; do
     check "$program" run "$kernel" --on gpu --n 4096 --d 64 --heads 2 --causal
   done
-  for kernel in fa1 one_pass tensor_core tile_shapes ping_pong fa2 no_running_maximum cluster_multicast three_kernel; do
+  for kernel in fa1 one_pass tensor_core tile_shapes ping_pong fa2 no_running_maximum cluster_multicast \
+    fa3 three_kernel; do
     check "$program" run "$kernel" --on gpu --n 16384 --d 64 --causal
     check "$program" run "$kernel" --on gpu --n 16384 --d 128 --heads 4 --kv-heads 2 --dtype bf16
   done
-  for kernel in tensor_core ping_pong fa2 no_running_maximum cluster_multicast; do
+  for kernel in tensor_core ping_pong fa2 no_running_maximum cluster_multicast fa3; do
     check "$program" run "$kernel" --on gpu --n 131072 --d 64 --dtype bf16
   done
 }
@@ -94,7 +95,7 @@ sanitize() {
   for tool in initcheck synccheck racecheck; do
     for kernel in cuda.standard cuda.fa1 cuda.one_pass cuda.tensor_core cuda.double_buffering \
       cuda.q_in_registers cuda.tile_shapes cuda.ping_pong cuda.fa2 cuda.tma_wgmma \
-      cuda.no_running_maximum cuda.cluster_multicast; do
+      cuda.no_running_maximum cuda.cluster_multicast cuda.fa3; do
       for name in $names; do echo "$program $tool $kernel $name"; done
     done
   done >"$jobs"

@@ -47,8 +47,10 @@ class ForwardOnly : public Implementation {
   }
   void forward(const AttentionProblem& problem, const Inputs& in,
                const Outputs& out) const override {
-    launch_(problem.fields(), {in.q, in.k, in.v, out.o, static_cast<float*>(out.lse)}, nullptr,
-            &stream_);
+    ForwardTensors tensors = {in.q, in.k, in.v, out.o, static_cast<float*>(out.lse)};
+    tensors.cu_seqlens_q = problem.cu_seqlens_q().data();
+    tensors.cu_seqlens_k = problem.cu_seqlens_k().data();
+    launch_(problem.fields(), tensors, nullptr, &stream_);
   }
   void backward(const AttentionProblem&, const Inputs&, const Outputs&, const Cotangents&,
                 const Gradients&) const override {}

@@ -45,6 +45,9 @@ KERNELS = {
         "run_judged([](const auto& problem, const auto& tensors, void*, void* stream) {{ return "
         "{0}::launch_all<half, {0}::TileShape<64, 2>>(\"bug\", problem, tensors, stream); }}, options, "
         "\"hq=2 hkv=1 nq=300 nk=450 d=40 dtype=fp16 data=huge-key\")"),
+    "fa3": (os.path.join(CUDA, "forward"), "fa3",
+            "run_judged({}::launch_all<half, 64>, options, \"hq=2 nq=150 nk=750 d=40 "
+            "dtype=fp16 cu_q=0,50,60,150 cu_k=0,550,610,750 data=huge-key plant=nan-v\")"),
     "exp2": (os.path.join(CUDA, "forward"), "exp2",
              "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
     "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
@@ -303,6 +306,14 @@ BUGS = [
     ("K_given_back_to_the_own_block_alone", "persistent_attention", "unfinished_copy",
      "tma_io.cuh: tma_load_multicast(tile.at(row, column)", "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, again);",
      "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, true);"),
+    ("V_of_another_member_multiplied", "fa3", "wrong", None, "if (is_V && hidden > 0 &&", "if (is_V && hidden > 200 &&"),
+    ("first_overflow_ignored", "fa3", "wrong", None, "!again && any(!is_finite())", "false"),
+    ("repeated_relative_to_the_same_maxima", "fa3", "wrong", None, "if (again || !p.e.folded())",
+     "if (!p.e.folded())"),
+    ("overflows_read_before_all_are_noted", "fa3", "race", "persistent.cuh: bits |= overflowed(i / (most_rounds",
+     "    meet<S>();\n", ""),
+    ("task_written_over_while_read", "fa3", "race", "task(slot, i) = words_of.word[i];", "task_slots = 8;",
+     "task_slots = 2;"),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,
      "sync_threads();  // nobody reads Q, dO, LSE and D of the tile before", ""),
     ("no_barrier_between_key_tiles", "three_kernel", "race", LOADED,
@@ -374,10 +385,17 @@ def line_of(text, part):
     return lines[0]
 
 
+def with_part(include):
+    """The text of a part that a kernel has in a file of its own."""
+    with open(os.path.join(CUDA, "..", include.group(1)), encoding="utf-8") as file:
+        return file.read().replace("#pragma once", "")
+
+
 def plant(name, kernel, changes):
     folder, namespace, _ = KERNELS[kernel]
     with open(os.path.join(folder, kernel + ".cuh"), encoding="utf-8") as file:
         text = file.read()
+    text = re.sub(rf'#include "(cuda/forward/{kernel}_.*)"', with_part, text)
     if LAUNCHER in text:
         text = text[:text.index(LAUNCHER)] + "}\n"
     for old, new in zip(changes[::2], changes[1::2]):

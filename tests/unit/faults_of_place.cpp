@@ -33,6 +33,16 @@ Faulty::Fault multiplies_hidden_keys() {
   });
 }
 
+/// NaN in the rows of members behind one whose V holds NaN or Inf: 0·NaN, of keys of one box.
+double beside_member_before(const Call& call, double x, Index, Index token, Index h, Index) {
+  const AttentionProblem& problem = call.problem;
+  for (Index b = 0; b + 1 < problem->members; ++b)
+    if (token >= problem.member(b + 1).first_q &&
+        !load_head<double>(problem, call.inputs, problem.member(b), h).V.allFinite())
+      return NaN;
+  return x;
+}
+
 std::vector<PlantedFault> in_empty_rows_and_slack() {
   const auto is_none = [](double lse) { return std::isinf(lse); };
   const auto unwritten = [](Output output) {
@@ -58,6 +68,8 @@ std::vector<PlantedFault> in_empty_rows_and_slack() {
                        [](const Call& call, double x, auto...) {
                          return call.problem->packed && call.problem->n_q % 16 ? NaN : x;
                        })},
+      {"C100",
+       where([](const P& p) { return p.packed; }, changed(Output::O, beside_member_before))},
       {"C009", unwritten(Output::dQ)},
       {"C010", unwritten(Output::dV)},
   };

@@ -81,7 +81,7 @@ TEST_CASE("every known fault has a row under its kind, and every row is of a kno
     CAPTURE(id);
     CHECK(rows[id].kind == kind);
   }
-  CHECK(count == 99);
+  CHECK(count == 100);
   CHECK(rows.size() == count);
 }
 

@@ -123,6 +123,9 @@ void add_dims(Builder& builder) {
                 {name + "-options",
                  "hq=2 nq=70 nk=130 causal softcap=5 bias=1,h,q,k alibi=h sinks" + words},
                 gated);
+    builder.add("dims",
+                {name + "-capped", "hq=2 nq=140 nk=420 window=230,30 softcap=5 sinks" + words},
+                gated);
     builder.add(
         "dims",
         {name + "-packed",

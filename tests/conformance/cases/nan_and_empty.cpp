@@ -9,7 +9,9 @@ void add_planted(Builder& builder) {
                          {"causal", "causal"},
                          {"window", "window=4,2"},
                          {"top-left", "causal align=top-left"},
-                         {"packed", "cu_q=0,30,61 cu_k=0,41,80 hq=2 hkv=1"}};
+                         {"packed", "cu_q=0,30,61 cu_k=0,41,80 hq=2 hkv=1"},
+                         // Behind it: a tile that ends with the last member's keys.
+                         {"packed-before", "cu_q=0,30,50,70 cu_k=0,41,70,90 hq=2 hkv=1"}};
   for (const char* plant :
        {"nan-q", "nan-k", "nan-v", "nan-do", "nan-bias", "inf-k", "inf-v", "inf-k-nan-v"})
     for (const Named& mask : masks) {

@@ -50,6 +50,11 @@ void add_distant_keys(Builder& builder) {
   add("many-keys", "nq=5 nk=900 d=128 data=huge-half", "bf16");
   // Arithmetic hides the first tiles: a row has no maximum yet, though it sees all their keys.
   add("hidden-half", "nq=70 nk=640 d=16 data=rising plant=minus-inf-k", "bf16");
+  // A window's first tile has few keys for some rows; members whose rows share a tile with others'.
+  add("rising-window", "nq=200 nk=450 d=16 window=150,40 data=rising", "fp16");
+  for (const char* data : {"rising", "huge-key"})
+    add((data + std::string("-members")).c_str(),
+        "nq=205 nk=450 d=16 cu_q=0,70,200 cu_k=0,290,440 data=" + std::string(data), "bf16");
   // Products of P and V overflow before P does.
   add("large-v", "nq=70 nk=450 d=64 data=rising-large-v", "bf16");
 }

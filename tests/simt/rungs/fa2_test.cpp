@@ -1,16 +1,9 @@
 // The product kernel on the emulator, held to all that the suite has in 16 bits. What the emulator
 // finds fails a case.
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "cuda/api/implementations.hpp"
 #include "cuda/isa/types.cuh"
-#include "tests/conformance/suite.hpp"
-#include "tests/unit/smoke_cases.hpp"
+#include "tests/simt/rungs/product_kernels.hpp"
 
 namespace flashbook {
 namespace {
@@ -19,38 +12,8 @@ using namespace conformance;
 
 const KernelPair forward_alone = {"fa2.forward", &emulated::fa2_forward, nullptr};
 
-/// Cases are many and run at once, each launch on one OS thread.
-simt::Options plain_options() {
-  simt::Options options;
-  options.count = false;
-  options.os_threads = 1;
-  return options;
-}
-
-/// How many cases passed; the others were refused.
 std::size_t verify_fa2(const std::vector<Case>& cases, const simt::Options& options) {
-  std::vector<std::unique_ptr<Implementation>> fa2;
-  fa2.push_back(std::make_unique<KernelAttention>(forward_alone, Machine::cpu, [options] {
-    return std::make_unique<EmulatedDevice>(options);
-  }));
-  std::size_t passed = 0;
-  for (const CaseReport& report : verify_all(fa2, cases, 1)) {
-    CAPTURE(report.command);
-    std::string reasons;
-    for (const std::string& reason : report.reasons) reasons += reason + "\n";
-    CAPTURE(reasons);
-    CAPTURE(options.seed);
-    CHECK(report.status != Status::failed);
-    passed += report.status == Status::passed;
-  }
-  return passed;
-}
-
-std::vector<Case> matching(std::initializer_list<const char*> patterns) {
-  std::vector<Case> cases;
-  for (const char* pattern : patterns)
-    for (Case& each : matching_cases(pattern)) cases.push_back(std::move(each));
-  return cases;
+  return verify_kernel(forward_alone, cases, options);
 }
 
 #ifdef FLASHBOOK_SANITIZED

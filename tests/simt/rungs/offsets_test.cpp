@@ -77,12 +77,26 @@ TEST_CASE("forward rungs: elements more than 2^32 apart") {
   using namespace emulated;
   for (const ForwardKernel* rung : {&standard_forward, &fa1_forward, &one_pass_forward})
     check_forward<float>(*rung, FLASHBOOK_FP32, 1e-5);
-  for (const ForwardKernel* rung :
-       {&tensor_core_forward, &deferred_normalisation_forward, &exp2_forward,
-        &unmasked_tiles_forward, &double_buffering_forward, &swizzle_forward,
-        &q_in_registers_forward, &tile_shapes_forward, &lazy_rescale_forward, &ping_pong_forward,
-        &fa2_forward, &tma_wgmma_forward, &warp_specialised_forward, &gemm_softmax_overlap_forward,
-        &warpgroup_ping_pong_forward, &wgmma_q_in_registers_forward, &no_running_maximum_forward})
+  for (const ForwardKernel* rung : {&tensor_core_forward,
+                                    &deferred_normalisation_forward,
+                                    &exp2_forward,
+                                    &unmasked_tiles_forward,
+                                    &double_buffering_forward,
+                                    &swizzle_forward,
+                                    &q_in_registers_forward,
+                                    &tile_shapes_forward,
+                                    &lazy_rescale_forward,
+                                    &ping_pong_forward,
+                                    &fa2_forward,
+                                    &tma_wgmma_forward,
+                                    &warp_specialised_forward,
+                                    &gemm_softmax_overlap_forward,
+                                    &warpgroup_ping_pong_forward,
+                                    &wgmma_q_in_registers_forward,
+                                    &no_running_maximum_forward,
+                                    &persistent_tiles_forward,
+                                    &cluster_multicast_forward,
+                                    &fa3_forward})
     check_forward<emulated::half>(*rung, FLASHBOOK_FP16, 1e-3);
 }
 
