@@ -131,7 +131,7 @@ struct Consumer {
                 [&](float s, int, int) { return p.e.first * s; });
     float m_tile[1][2];
     softmax.maxima(m_tile, S_rmem);
-    if (softmax.any_above(m_tile, p.slack)) softmax.raise(m_tile, O, p.e);
+    if (softmax.any_above(m_tile, slack / p.e.c)) softmax.raise(m_tile, O, p.e);
     softmax.weigh_differences(S_rmem, p.e);
     is_settled = softmax.by_product && all(has_base(0) && has_base(1));
   }
@@ -224,7 +224,7 @@ struct Consumer {
       } else {
         softmax = {};
       }
-      store_rows(p, work(), row(), O, softmax);
+      store_fragments(p, work(), row() - mma::lane() / 4, O, softmax);
       slot = (slot + 1) % task_slots;
       round = S::chains && count > 0 ? next : take(slot);
     }
@@ -236,12 +236,13 @@ struct Consumer {
 
 /// First all tiles, then, if there are any, those that overflowed.
 template <class T, class S, class Worker, class Work>
-FLASHBOOK_DEVICE void work_twice(Smem<T, S>& smem, Worker& worker, const Work& work) {
+FLASHBOOK_DEVICE void work_twice(Smem<T, S>& smem, Worker& worker, bool is_consumer,
+                                 const Work& work) {
 #pragma unroll 1
   while (true) {
     work();
     if (worker.again) return;
-    meet<S>();
+    meet(smem, is_consumer);
     if (!smem.has_overflowed()) return;
     worker.again = true;
   }
@@ -255,12 +256,12 @@ forward(const FLASHBOOK_GRID_CONSTANT Parameters<T> p) {
   specialise<S>(
       [&] {
         Producer<T, S> producer = {smem, p, false};
-        work_twice<T, S>(smem, producer, [&] { producer.load_all(); });
+        work_twice<T, S>(smem, producer, false, [&] { producer.load_all(); });
       },
       [&](int number) {
         Consumer<T, S, scores> consumer(smem, p, number);
         consumer.turns.open();
-        work_twice<T, S>(smem, consumer, [&] { consumer.attend_all(); });
+        work_twice<T, S>(smem, consumer, true, [&] { consumer.attend_all(); });
         consumer.turns.close();
       });
 }
@@ -285,7 +286,7 @@ LaunchStatus launch_all(const flashbook_problem& problem, const ForwardTensors& 
   const float cap = p.options.softcap;
   if (cap > 0) {
     p.inverse_cap = std::min(1 / cap, std::numeric_limits<float>::max());
-    p.set_exponents(1);
+    p.e = Exponents(1);
   }
   const auto kernel = cap > 0 ? forward<T, S, Scores::capped> : forward<T, S, Scores::products>;
   return launch_blocks("fa3", blocks, S::threads, sizeof(Smem<T, S>), stream, kernel, p);

@@ -113,13 +113,12 @@ FLASHBOOK_DEVICE float normalise(float (&O)[n_8][4], int h, const RowState& row,
   return m + logf(l);
 }
 
-/// O / l of the rows of this warp, rounded to T, into the tile's rows from `warp_row` on, which
-/// nobody else reads; and their LSE. l is still this lane's part. The first row is `first` of the
-/// member.
-template <class T, int R, int n_8, class Tile>
+/// O becomes O / l and is stored by store(O[r], h, i), i-th of the warp's rows, of which the first
+/// is `first` of the member; and so is the LSE. l is still this lane's part.
+template <class T, int R, int n_8, class Store>
 FLASHBOOK_DEVICE void finish_rows(const ProductParameters<T>& parameters, const Work& work,
-                                  int first, Tile& tile, int warp_row, float (&O)[R][n_8][4],
-                                  mma::RowBlocks<R>& rows) {
+                                  int first, float (&O)[R][n_8][4], mma::RowBlocks<R>& rows,
+                                  const Store& store) {
   const ForwardParameters<T>& p = parameters.tensors;
   const float z = sink_of(parameters.options, parameters.members, work);
   const int64_t lse_row = p.sizes.lse_row(work.batch(parameters.members), work.head);
@@ -131,10 +130,7 @@ FLASHBOOK_DEVICE void finish_rows(const ProductParameters<T>& parameters, const 
       RowState& state = rows.row[r][h];
       state.l = lanes_sum<4>(state.l);
       const float lse = normalise(O[r], h, state, parameters.e.scale, z);
-#pragma unroll
-      for (int n = 0; n < n_8; ++n)
-        store_vector(tile.at(warp_row + below, 8 * n + mma::lane() % 4 * 2),
-                     pack<T>(O[r][n][2 * h], O[r][n][2 * h + 1]));
+      store(O[r], h, below);
       if (first + below < work.n_q && mma::lane() % 4 == 0)
         p.lse(lse_row + work.q_token + first + below) = lse;
     }
@@ -180,7 +176,12 @@ FLASHBOOK_DEVICE void store_rows(const ProductParameters<T>& parameters, const W
                                  int first, Tile& tile, int warp_row, float (&O)[R][D / 8][4],
                                  mma::RowBlocks<R>& rows) {
   sync_warp();  // no lane reads Q any more
-  finish_rows(parameters, work, first, tile, warp_row, O, rows);
+  finish_rows(parameters, work, first, O, rows, [&](float(&O_r)[D / 8][4], int h, int i) {
+#pragma unroll
+    for (int n = 0; n < D / 8; ++n)
+      store_vector(tile.at(warp_row + i, 8 * n + mma::lane() % 4 * 2),
+                   pack<T>(O_r[n][2 * h], O_r[n][2 * h + 1]));
+  });
   sync_warp();  // O is in the tile
   const ForwardParameters<T>& p = parameters.tensors;
   const Matrix<T> to = p.O.at(p.O.offset(work.batch(parameters.members), work.head, work.q_token));
@@ -188,6 +189,17 @@ FLASHBOOK_DEVICE void store_rows(const ProductParameters<T>& parameters, const W
     store_chunks<D, 16 * R>(to, first, work.n_q, tile, warp_row);
   else
     store_elements<D, 16 * R>(to, first, work.n_q, tile, warp_row);
+}
+
+/// The same from the registers, 4 bytes a lane, where no tile is free.
+template <class T, int R, int n_8>
+FLASHBOOK_DEVICE void store_fragments(const ProductParameters<T>& parameters, const Work& work,
+                                      int first, float (&O)[R][n_8][4], mma::RowBlocks<R>& rows) {
+  const ForwardParameters<T>& p = parameters.tensors;
+  const Matrix<T> to = p.O.at(p.O.offset(work.batch(parameters.members), work.head, work.q_token));
+  finish_rows(parameters, work, first, O, rows, [&](float(&O_r)[n_8][4], int h, int i) {
+    if (first + i < work.n_q) mma::store_row(to, first + i, O_r, h);
+  });
 }
 
 inline Members members_of(const flashbook_problem& problem, const ForwardTensors& tensors) {
