@@ -137,7 +137,8 @@ void load_tensor(const Pointer<std::byte>& target, const TensorMap& map, const i
     LineCounts& line = sm->line(site);
     ++line.tma;
     line.tma_l2_bytes += bytes;
-    line.tma_load_bytes += std::uint64_t{bytes} * static_cast<unsigned>(std::popcount(receivers));
+    line.tma_load_bytes +=
+        std::uint64_t{map.box_bytes()} * static_cast<unsigned>(std::popcount(receivers));
   }
   BulkLoad load = {map,
                    {},

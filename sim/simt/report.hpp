@@ -76,8 +76,8 @@ struct LineCounts {
   std::uint64_t setmaxnreg = 0;
   std::uint64_t wgmma = 0;            ///< their FLOPs are in mma_flops
   std::uint64_t tma = 0;              ///< tensor and bulk copies
-  std::uint64_t tma_load_bytes = 0;   ///< of tensors into shared memory, each receiver's
-  std::uint64_t tma_l2_bytes = 0;     ///< the same, read from L2: of a multicast, once
+  std::uint64_t tma_load_bytes = 0;   ///< of boxes into shared memory, each receiver's
+  std::uint64_t tma_l2_bytes = 0;     ///< of them in the tensor: of a multicast, once
   std::uint64_t tma_store_bytes = 0;  ///< from shared memory; reductions, too
 
   LineCounts& operator+=(const LineCounts& c);

@@ -18,7 +18,7 @@ def number(text):
 
 def opcodes(cell):
     """{"MUFU.EX2": 12, …} of "34 (MUFU.EX2: 12; LDS.128: 22)"; {} if there is no such list in it."""
-    pairs = re.findall(r"([A-Z][A-Z0-9_.]*)\"?\s*[:=]\s*(\d[\d,]*\d|\d)", cell)
+    pairs = re.findall(r"([A-Z][A-Za-z0-9_.]*)\"?\s*[:=]\s*(\d[\d,]*\d|\d)", cell)
     return {name: number(value) for name, value in pairs}
 
 

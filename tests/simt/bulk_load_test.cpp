@@ -104,7 +104,7 @@ TEST_CASE("Swizzle128 is the layout that a load makes, block of columns by block
   CHECK(right);
 }
 
-TEST_CASE("bytes are counted at their line: in the tensor, of a multicast once in L2") {
+TEST_CASE("bytes are counted at their line: of whole boxes; in the tensor, of a multicast once") {
   Tensor tensor({2, {32, 20}, {}, {32, 16}});
   float sums[2] = {};
   const simt::Report report = run_blocks<Smem>(32, 2, [&](Smem& smem) {
@@ -123,7 +123,7 @@ TEST_CASE("bytes are counted at their line: in the tensor, of a multicast once i
   const simt::LineCounts total = report.total();
   CHECK(total.tma == 1);
   CHECK(total.tma_l2_bytes == 8 * 128);
-  CHECK(total.tma_load_bytes == 2 * 8 * 128);
+  CHECK(total.tma_load_bytes == 2 * 16 * 128);
 }
 
 TEST_CASE("events of the watched block, in their order; of no other") {

@@ -34,15 +34,15 @@ TEST_CASE("hopper_forward, whole and ragged tiles") {
   check_forward<bfloat16, 128>(100, 65);
 }
 
-TEST_CASE("hopper_forward is counted: products of whole tiles, bytes of rows that exist") {
+TEST_CASE("hopper_forward is counted: products and bytes of whole tiles, rows that exist") {
   constexpr int d = 64, N_q = 130, N_k = 150, blocks = 2, tiles = 3;
   const Outcome outcome = run_forward<half, d>({}, N_q, N_k);
   CHECK(outcome.right);
   const simt::LineCounts total = outcome.report.total();
   CHECK(total.mma_flops == 4ull * (blocks * 128) * (tiles * 64) * d);
   CHECK(total.wgmma == blocks * tiles * 8 * 2 * (d / 16));  // 8 warps
-  CHECK(total.tma_load_bytes == 2ull * d * (N_q + blocks * 2 * N_k));
-  CHECK(total.tma_l2_bytes == total.tma_load_bytes);
+  CHECK(total.tma_load_bytes == 2ull * d * blocks * (128 + 2 * tiles * 64));
+  CHECK(total.tma_l2_bytes == 2ull * d * (N_q + blocks * 2 * N_k));
   CHECK(total.tma_store_bytes == 2ull * d * N_q);
   CHECK(total.tma == blocks * (2 + 2 * tiles + 2));
   CHECK(simt::table(outcome.report).find("TMA store bytes") != std::string::npos);

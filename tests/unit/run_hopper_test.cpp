@@ -53,10 +53,12 @@ void check_against_simulator(const Rung& rung, int n, int d, int heads) {
   const Json simulated = answer("sim traffic --algorithm fa2_forward" + problem + " --br " +
                                 std::to_string(rung.B_r) + " --bc " + std::to_string(B_c));
   CHECK(simulated["executed"] == true);
-  CHECK(counts["tma_load_bytes"] == simulated["bytes_read"]);
+  const int visited = simulated["visited_tiles"].get<int>(), row_tiles = (n - 1) / rung.B_r + 1;
+  const int row_bytes = 2 * d;
+  CHECK(counts["tma_load_bytes"] == heads * row_bytes * (row_tiles * rung.B_r + visited * 2 * B_c));
   CHECK(counts["tma_l2_bytes"] == simulated["bytes_read"]);
-  CHECK(counts["wgmma"] == simulated["visited_tiles"].get<int>() * heads * (rung.B_r / 16) *
-                               (wgmma_of(d) + wgmma_of(B_c)));  // a warp has 16 rows
+  CHECK(counts["wgmma"] ==
+        visited * heads * (rung.B_r / 16) * (wgmma_of(d) + wgmma_of(B_c)));  // a warp has 16 rows
   CHECK(counts["mma"] == 0);
   CHECK(counts["async_copies"] == 0);
 }
