@@ -113,7 +113,7 @@ Columns columns_of_every_gpu() {
           cells_of_every_gpu};
 }
 
-/// "L2" only where a multicast reads less there than it writes.
+/// "L2" only where less is read there than is written: outside the tensor, or of a multicast.
 std::vector<std::string> hopper_cells(const LineCounts& c) {
   return {number(c.tma),
           number(c.tma_load_bytes),
@@ -213,7 +213,7 @@ std::string hopper_legend(const LineCounts& total) {
       "arrivals and waits at mbarriers";
   out += total.setmaxnreg ? "; regs: setmaxnreg." : ".";
   if (total.tma_l2_bytes != total.tma_load_bytes)
-    out += " L2: bytes read there, once for a multicast.";
+    out += " L2: bytes in of the\ntensor, once for a multicast.";
   return out + "\n";
 }
 

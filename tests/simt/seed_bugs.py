@@ -311,7 +311,7 @@ BUGS = [
     ("repeated_relative_to_the_same_maxima", "fa3", "wrong", None, "if (again || !p.e.folded())",
      "if (!p.e.folded())"),
     ("overflows_read_before_all_are_noted", "fa3", "race", "persistent.cuh: bits |= overflowed(i / (most_rounds",
-     "    meet<S>();\n", ""),
+     "meet(smem, is_consumer);", "static_cast<void>(is_consumer);"),
     ("task_written_over_while_read", "fa3", "race", "task(slot, i) = words_of.word[i];", "task_slots = 8;",
      "task_slots = 2;"),
     ("no_barrier_between_query_tiles", "three_kernel", "race", LOADED,

@@ -73,7 +73,9 @@ TEST_CASE("run: a Hopper rung's copies and products by line, in a table of their
     CAPTURE(part);
     CHECK(run.out.find(part) != std::string::npos);
   }
-  CHECK(run.out.find("L2: ") == std::string::npos);  // no multicast
+  CHECK(run.out.find("L2: ") != std::string::npos);  // boxes reach beyond the tensor
+  const Run whole = Scratch().flashbook("run warp_specialised --n 128 --d 64");
+  CHECK(whole.out.find("L2: ") == std::string::npos);
   CHECK(Scratch().flashbook("run tensor_core --n 16 --d 16").out.find("TMA") == std::string::npos);
 }
 
