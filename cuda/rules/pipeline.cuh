@@ -88,6 +88,7 @@ struct Turns {
   }
 };
 
+// [specialise]
 /// The producer's warp calls produce(), each consumer consume(its number), and registers go from
 /// the one to the others.
 template <class Shape, class Produce, class Consume>
@@ -100,6 +101,7 @@ FLASHBOOK_DEVICE void specialise(const Produce& produce, const Consume& consume)
     consume(group - 1);
   }
 }
+// [/specialise]
 
 /// A block for each B_r rows of each head.
 template <class T, class Shape>

@@ -40,18 +40,6 @@ struct Ring {
     else
       load_rows_for_cluster<cluster>(tile[t % stages], map, first, head, batch, full[t % stages]);
   }
-  /// The producer's warp: the same, but the first `hidden` rows become zeros. `landed` is complete,
-  /// in a phase of parity `phase`, when the copy is.
-  FLASHBOOK_DEVICE void load_cleared(unsigned t, const TensorMap& map, int first, int head,
-                                     int batch, int hidden, Mbarrier& landed, unsigned phase) {
-    static_assert(cluster == 1);
-    const bool loads = threadIdx.x % 32 == 0;
-    wait_empty(t);
-    if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
-    mbarrier_wait(landed, phase);
-    clear_rows(tile[t % stages], hidden);
-    mbarrier_arrive_if(full[t % stages], loads);
-  }
   /// A consumer: until tile t is there.
   FLASHBOOK_DEVICE void wait(unsigned t) const { mbarrier_wait(full[t % stages], t / stages % 2); }
   /// A warpgroup whose products of tile t are done. One thread arrives for it at each block that
@@ -63,8 +51,21 @@ struct Ring {
   FLASHBOOK_DEVICE void release_after(float x, unsigned t, bool alone = false) {
     release_if(std::bit_cast<uint32_t>(x) != 0xffffffffu, t, alone);
   }
+  /// The producer's warp: as load, but the first `hidden` rows become zeros. `landed` is complete,
+  /// in a phase of parity `phase`, when the copy is.
+  FLASHBOOK_DEVICE void load_cleared(unsigned t, const TensorMap& map, int first, int head,
+                                     int batch, int hidden, Mbarrier& landed, unsigned phase) {
+    static_assert(cluster == 1);
+    const bool loads = threadIdx.x % 32 == 0;
+    wait_empty(t);
+    if (loads) load_rows(tile[t % stages], map, first, head, batch, landed);
+    mbarrier_wait(landed, phase);
+    clear_rows(tile[t % stages], hidden);
+    mbarrier_arrive_if(full[t % stages], loads);
+  }
 
  private:
+  // [empty]
   FLASHBOOK_DEVICE void wait_empty(unsigned t) const {
     mbarrier_wait(empty[t % stages], t / stages % 2 ^ 1);
   }
@@ -77,6 +78,7 @@ struct Ring {
                             condition && thread < cluster);
     }
   }
+  // [/empty]
 };
 
 }  // namespace flashbook::FLASHBOOK_MACHINE
