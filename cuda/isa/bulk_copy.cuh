@@ -5,9 +5,9 @@
 //
 // A box begins at a multiple of 16 bytes of the innermost dimension, on either side of the tensor;
 // a store's does not begin before it. A load tells an mbarrier of all bytes of the box, also of
-// those outside the tensor, which are zeros. Stores are waited for by the thread that started them, in groups.
-// PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor", "cp.async.bulk",
-// "cp.reduce.async.bulk" and "cp.reduce.async.bulk.tensor".
+// those outside the tensor, which are zeros. Stores are waited for by the thread that started them,
+// in groups. PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor",
+// "cp.async.bulk", "cp.reduce.async.bulk" and "cp.reduce.async.bulk.tensor".
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,9 @@ bool tma_takes(std::int64_t size, std::int64_t stride) {
 
 std::string tma_refusal(const char* name, const flashbook_strides& s, std::int64_t batch,
                         std::int64_t tokens, std::int64_t heads) {
-  if (tma_takes(batch, s.batch) && tma_takes(tokens, s.token) && tma_takes(heads, s.head))
+  const bool is_empty = batch == 0 || tokens == 0 || heads == 0;  // nothing is copied then
+  if (is_empty ||
+      (tma_takes(batch, s.batch) && tma_takes(tokens, s.token) && tma_takes(heads, s.head)))
     return {};
   return std::string("strides of ") + name + " are " + std::to_string(s.batch) + ", " +
          std::to_string(s.token) + ", " + std::to_string(s.head) +

@@ -55,7 +55,7 @@ TEST_CASE("list: implementations that answer alike share a column; refusals are 
   CHECK(run.status == 0);
   const std::string words = test::squeezed(run.out);
   for (const char* part :
-       {" io.split_kv C no ", " takes A B C D E F G fp16 yes ", " C decode has no backward pass"})
+       {" io.split_kv C no ", " takes A B C D E F G H fp16 yes ", " C decode has no backward pass"})
     CHECK_MESSAGE(words.find(part) != std::string::npos, run.out);
 }
 

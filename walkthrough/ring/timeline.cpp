@@ -81,7 +81,7 @@ class Player {
     else if (const int other = places_.emptied(event.mbarrier); other >= 0)
       add(Kind::waits, actor, "waits: " + name(other) + " empty");
     else
-      add(Kind::waits, actor, "waits: mbarrier " + std::to_string(event.mbarrier));
+      add(Kind::waits, actor, "waits: at " + std::to_string(event.mbarrier));
   }
 
   /// Without wgmma a stage is used from here on.

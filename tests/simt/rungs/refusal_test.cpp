@@ -46,6 +46,9 @@ TEST_CASE("strides that no tensor map holds are named, of a dimension that has a
   CHECK(says(refusal_of([](auto& p) { p.v.batch = std::int64_t{1} << 39; }), "strides of v"));
   CHECK(refusal_of([](auto& p) { p.batch = 1, p.q.batch = 1; }) == "");
   CHECK(refusal_of([](auto& p) { p.v.batch = (std::int64_t{1} << 39) - 8; }) == "");
+  // Without tokens the stride of the batch is 0, and nothing is copied.
+  CHECK(refusal_of([](auto& p) { p.n_q = 0, p.q.batch = 0; }) == "");
+  CHECK(refusal_of([](auto& p) { p.n_k = 0, p.k.batch = p.v.batch = 0; }) == "");
 }
 
 }  // namespace flashbook
