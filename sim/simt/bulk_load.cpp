@@ -91,17 +91,16 @@ bool admits_box(const Pointer<const std::byte>& box, const TensorMap& map, unsig
 
 /// Where no GPU's box begins: it answers with an illegal instruction.
 void require_place(const TensorMap& map, const int* at, Direction direction, Site site) {
-  const auto stop = [&](const std::string& reason) {
-    sm->stop(Category::invalid, id_of(site), 0, reason);
-  };
   if (const auto bytes = std::int64_t{at[0]} * map.element_bytes; bytes % 16 != 0)
-    stop("a box from byte " + std::to_string(bytes) +
-         " of the innermost dimension, which is no multiple of 16");
+    sm->stop(Category::invalid, id_of(site), 0,
+             "a box from byte " + std::to_string(bytes) +
+                 " of the innermost dimension, which is no multiple of 16");
   if (direction == Direction::load) return;
   for (unsigned d = 0; d < map.rank; ++d)
     if (at[d] < 0)
-      stop("a store at " + std::to_string(at[d]) + " in dimension " + std::to_string(d) +
-           ": only loads may begin before the tensor");
+      sm->stop(Category::invalid, id_of(site), 0,
+               "a store at " + std::to_string(at[d]) + " in dimension " + std::to_string(d) +
+                   ": only loads may begin before the tensor");
 }
 
 bool observe_tensor(const TensorMap& map, const int* at, Direction direction, unsigned& bytes,
