@@ -140,6 +140,22 @@ std::string squeezed(const std::string& text) {
   return line;
 }
 
+long widest_line(const std::string& text) {
+  long widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max<long>(
+        widest, std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return widest;
+}
+
+std::string json_of(const std::string& arguments) {
+  const Run run = Scratch().flashbook(arguments + " --json");
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  return run.out;
+}
+
 void check_refused(const Scratch& scratch, const std::string& arguments,
                    const std::vector<std::string>& parts) {
   CAPTURE(arguments);

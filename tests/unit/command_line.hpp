@@ -45,6 +45,12 @@ class Scratch {
 /// The text in one line, with one blank where there were several or a line ended.
 std::string squeezed(const std::string& text);
 
+/// Characters of the longest line: bytes that do not continue a UTF-8 sequence.
+long widest_line(const std::string& text);
+
+/// What `flashbook arguments --json` prints, which must succeed.
+std::string json_of(const std::string& arguments);
+
 /// `arguments` end in one sentence that holds each of `parts`, status 2, and nothing written.
 void check_refused(const Scratch& scratch, const std::string& arguments,
                    const std::vector<std::string>& parts);

@@ -1,33 +1,19 @@
 // `flashbook run` of rungs for Hopper GPUs: what TMA, mbarriers and wgmma are counted and drawn as.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/unit/command_line.hpp"
 
 using flashbook::test::Run;
 using flashbook::test::Scratch;
+using flashbook::test::widest_line;
 using Json = nlohmann::json;
 
 namespace {
 
 Json answer(const std::string& arguments) {
-  const Run run = Scratch().flashbook(arguments + " --json");
-  CAPTURE(run.err);
-  REQUIRE(run.status == 0);
-  return Json::parse(run.out);
-}
-
-/// Characters of the longest line: bytes that do not continue a UTF-8 sequence.
-long widest_line(const std::string& text) {
-  long widest = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    widest = std::max<long>(
-        widest, std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-  return widest;
+  return Json::parse(flashbook::test::json_of(arguments));
 }
 
 struct Rung {

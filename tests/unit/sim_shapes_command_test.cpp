@@ -1,26 +1,22 @@
 // `sim ragged`, `sim kv-cache` and `sim trace` as a user calls them.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/unit/chrome_trace_rules.hpp"
 #include "tests/unit/command_line.hpp"
 
 using flashbook::test::Run;
 using flashbook::test::Scratch;
+using flashbook::test::widest_line;
 using Json = nlohmann::json;
 
 namespace {
 
 Json answer(const std::string& arguments) {
-  const Run run = Scratch().flashbook("sim " + arguments + " --json");
-  CAPTURE(run.err);
-  REQUIRE(run.status == 0);
-  return Json::parse(run.out);
+  return Json::parse(flashbook::test::json_of("sim " + arguments));
 }
 
 const Json& row(const Json& rows, const std::string& column, const std::string& value) {
@@ -32,16 +28,6 @@ const Json& row(const Json& rows, const std::string& column, const std::string& 
 std::string contents(const Scratch& scratch, const std::string& file) {
   std::ifstream in(scratch.path(file), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-/// Characters of the longest line: bytes that do not continue a UTF-8 sequence.
-long widest_line(const std::string& text) {
-  long widest = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    widest = std::max<long>(
-        widest, std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-  return widest;
 }
 
 void check_for_people(const std::string& arguments, const std::vector<std::string>& parts) {
