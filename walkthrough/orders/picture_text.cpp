@@ -69,42 +69,43 @@ std::string place_of(const Recording& recording) {
 std::string text_of(const Recording& recording, const OrderRecording& order, const Window& window) {
   std::ostringstream out;
   out << order.name << ": " << order.what << "\n"
-      << "On " << place_of(recording) << ", N = " << recording.tokens << ", d = " << width
+      << "On " << place_of(recording) << "\nN = " << recording.tokens << ", d = " << width
       << "; from tile " << window.tile << " of the keys on\n\n";
   const std::uint32_t first = begin_of_tile(order.consumers.front(), window.tile);
   for (std::size_t i = 0; i < order.consumers.size(); ++i)
     out << lanes_of(order.consumers[i], i, first, window);
   out << scale(window, unit_of(recording))
-      << "s softmax; waits: p for products, t for its turn, c for K or V; + starts products\n"
-      << "= the consumer's own products under way, as far as it knows\n";
+      << "s softmax; waits: p for products, t for its turn, c for K or V; + starts them\n"
+      << "= its own products are under way: started, and not yet waited for\n";
   return out.str();
 }
 
 std::string table_of(const Recording& recording) {
-  std::vector<std::vector<std::string>> rows = {{"order", "a tile", "tensor", "softmax", "hidden",
-                                                 "products", "turn", "copies", "starts", "stamps"}};
-  for (const OrderRecording& order : recording.orders) {
-    const Shares s = shares_of(order, recording.tiles());
-    const auto share = [&](Activity a) {
-      return fixed(100 * s.of_consumer[static_cast<std::size_t>(a)], 0) + " %";
-    };
-    rows.push_back({order.name, fixed(s.cycles_a_tile, 0), fixed(s.utilisation, 2),
-                    share(Activity::softmax), fixed(100 * s.hidden, 0) + " %",
-                    share(Activity::products), share(Activity::turn), share(Activity::copies),
-                    share(Activity::starts),
-                    fixed(100. * s.cycles / order.timed_cycles - 100, 0) + " %"});
-  }
   const bool is_time = recording.machine == Machine::gpu;
+  const auto in_percent = [](double share) { return fixed(100 * share, 0) + " %"; };
+  std::vector<std::vector<std::string>> rows = {
+      {"order", "a tile", "tensor", "s", "hidden", "p", "t", "c", "+", "stamps"}};
+  for (const OrderRecording& order : recording.orders) {
+    const Shares shares = shares_of(order, recording.tiles());
+    const auto of = [&](Activity a) {
+      return in_percent(shares.of_consumer[static_cast<std::size_t>(a)]);
+    };
+    rows.push_back({order.name, fixed(shares.cycles_a_tile, 0),
+                    is_time ? fixed(shares.utilisation, 2) : "–", of(Activity::softmax),
+                    in_percent(shares.hidden), of(Activity::products), of(Activity::turn),
+                    of(Activity::copies), of(Activity::starts),
+                    in_percent(1. * shares.cycles / order.timed_cycles - 1)});
+  }
   std::ostringstream out;
-  out << "On " << place_of(recording) << "\n"
-      << "N = " << recording.tokens << ", d = " << width << ", " << recording.heads
-      << (recording.heads == 1 ? " head" : " heads")
+  out << "On " << place_of(recording) << "\nN = " << recording.tokens << ", d = " << width << ", "
+      << recording.heads << (recording.heads == 1 ? " head" : " heads")
       << ", bf16; the block in the middle of the grid\n\n"
       << table(rows) << "a tile: " << (is_time ? "cycles" : "steps") << " for " << tile_keys
-      << " keys; tensor: " << (is_time ? "FLOPs / (4096 × cycles)" : "no measure here")
-      << "; hidden: softmax\n"
-      << "with products of the same consumer under way; products, turn, copies: waits\n"
-      << "for them; stamps: what writing them all costs.\n";
+      << " keys" << (is_time ? ", of which products need " + fixed(least_cycles_a_tile, 0) : "")
+      << "; tensor: that share\n"
+      << "Of a consumer's time: s softmax; waits: p for products, t for its turn, c for\n"
+         "K or V; + starts products. hidden: of its softmax, with products of its own\n"
+         "under way. stamps: what it costs to write all these down.\n";
   return out.str();
 }
 

@@ -103,8 +103,7 @@ Shares shares_of(const OrderRecording& order, std::int64_t tiles) {
   shares.hidden = part(hidden, sums[static_cast<std::size_t>(Activity::softmax)]);
   const auto timed = static_cast<double>(order.timed_cycles);
   shares.cycles_a_tile = timed / static_cast<double>(tiles);
-  constexpr double flops_of_tile = 4. * tile_rows * tile_keys * width, flops_a_cycle = 4096;
-  shares.utilisation = flops_of_tile / flops_a_cycle / shares.cycles_a_tile;
+  shares.utilisation = least_cycles_a_tile / shares.cycles_a_tile;
   return shares;
 }
 

@@ -34,14 +34,16 @@ std::vector<Interval> products_of(const Stamps& stamps);
 /// When it came to tile t of the keys, t < its tiles.
 std::uint32_t begin_of_tile(const Stamps& stamps, std::int64_t tile);
 
+/// Cycles that the products of a tile of keys take: a multiprocessor's tensor cores do 4096 FLOPs
+/// of bf16 a cycle (NVIDIA's H100 white paper).
+inline constexpr double least_cycles_a_tile = 4. * tile_rows * tile_keys * width / 4096;
+
 struct Shares {
   std::uint32_t cycles;                        ///< of the block, with all stamps
   double cycles_a_tile;                        ///< of the launch with two stamps
   std::array<double, activities> of_consumer;  ///< of its time, the mean of the consumers
   double hidden;                               ///< of the softmax: its own products under way
-  /// FLOPs / (4096 × cycles), of the launch with two stamps: a multiprocessor's tensor cores do
-  /// 4096 FLOPs of bf16 a cycle.
-  double utilisation;
+  double utilisation;                          ///< least_cycles_a_tile / cycles_a_tile
 };
 Shares shares_of(const OrderRecording& order, std::int64_t tiles);
 
