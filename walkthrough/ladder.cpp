@@ -18,4 +18,16 @@ std::span<const LadderRung> fa2_ladder() {
   return rungs;
 }
 
+std::span<const HopperRung> hopper_ladder() {
+  static constexpr std::array<HopperRung, 6> rungs = {{
+      {"tma_wgmma", "copies by TMA, wgmma", 1.3, 1.29, 460, 472, 560},
+      {"warp_specialised", "a producer, consumers", 1.2, 1.13, 379, 534, 581},
+      {"gemm_softmax_overlap", "softmax beside P V", 1.17, 1.11, 426, 595, 643},
+      {"warpgroup_ping_pong", "consumers take turns", 1.06, 0.99, 432, 591, 641},
+      {"wgmma_q_in_registers", "Q in registers", 1.02, 1.01, 421, 599, 633},
+      {"no_running_maximum", "the first maximum stays", 1.13, 1.05, 456, 628, 661},
+  }};
+  return rungs;
+}
+
 }  // namespace flashbook

@@ -25,6 +25,18 @@ struct LadderRung {
 /// FlashAttention-2 ladder on an H200", which says how they were made; a test compares them.
 std::span<const LadderRung> fa2_ladder();
 
+/// A rung of the Hopper ladder, in bf16, N = 4096, not causal.
+struct HopperRung {
+  const char* name;
+  const char* idea;
+  double predicted, gain;  ///< at d = 128, times faster than the rung before; ping_pong, the first
+  int d64, d128, d256;     ///< TFLOP/s
+};
+
+/// The first six, in the order of the ladder. The measurements are those of docs/performance.md,
+/// "The Hopper ladder"; a test compares them.
+std::span<const HopperRung> hopper_ladder();
+
 /// What a first kernel in Triton is said to lose, in percent of its time, and the rung that gains
 /// it back; none of ours does for casts.
 struct TritonLoss {

@@ -103,6 +103,7 @@ int run(int argc, char** argv) {
   flashbook::add_demo(app);
   flashbook::add_draw(app);
   flashbook::add_ladder(app);
+  flashbook::add_timeline(app);
   flashbook::add_timing(app);
   flashbook::add_bench(app);
   flashbook::add_receipts(app);

@@ -53,6 +53,7 @@ struct Rows {
   mma::RowBlocks<1> softmax;
   bool have_base = false;  ///< each row of the warp has seen a key
 
+  // [finite]
   /// Nothing of this thread's overflowed. NaN is taken for an overflow.
   FLASHBOOK_DEVICE bool are_finite() const {
     float zeros = 0 * (softmax.row[0][0].l + softmax.row[0][1].l);
@@ -62,6 +63,7 @@ struct Rows {
       for (int i = 0; i < 4; ++i) zeros = fmaf(0, O[0][n][i], zeros);
     return zeros == 0;
   }
+  // [/finite]
 };
 
 /// The maxima follow the tile's. Returns whether O must be multiplied by `factor`.
@@ -119,6 +121,7 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem,
     wgmma_wait<1>(accumulators(S));
     smem.K.release(from + t);
 
+    // [weigh]
     // P = 2^(c (S - m)), while the tensor cores add to O
     bool follows = false;
     if (exact || !rows.have_base || !here.see_all(tile.first_key(t), 8 * n_8)) {
@@ -132,6 +135,7 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem,
     rows.softmax.weigh(part<n_8 / 2, n_8>(S), e);
     if (follows) rows.softmax.rescale(rows.O, factor);
     mma::to_left<T>(P, S);
+    // [/weigh]
   }
   // O = O + P V of the last tile
   smem.V.wait(from + count - 1);
@@ -170,6 +174,7 @@ FLASHBOOK_DEVICE void consume(Smem<T, D>& smem, const TmaParameters<T>& p,
     mma::Operand<D> Q;
     mbarrier_wait(smem.full_Q, 0);
     if constexpr (keeps_Q<D>) load_Q(Q, smem.Q, here.in_tile);
+    // [repeat]
     attend(rows, smem, tile, here, Q, turns, 0, false);
     const bool overflowed = any(!rows.are_finite());
     if (mma::lane() == 0) smem.overflowed(0, threadIdx.x / 32 - 4) = overflowed;
@@ -178,6 +183,7 @@ FLASHBOOK_DEVICE void consume(Smem<T, D>& smem, const TmaParameters<T>& p,
       rows = {};
       attend(rows, smem, tile, here, Q, turns, tile.key_tiles(), true);
     }
+    // [/repeat]
   }
   mma::store_rows(p, tile.batch, tile.head, here.row, rows.O[0], rows.softmax.row[0], here.e.scale);
 }

@@ -73,6 +73,7 @@ struct Turns {
 
   int consumer;
 
+  // [turns]
   /// Before the first turn, which is consumer 0's.
   FLASHBOOK_DEVICE void open() const {
     if (consumer == consumers - 1) barrier_arrive(first_barrier, threads);
@@ -86,6 +87,7 @@ struct Turns {
   FLASHBOOK_DEVICE void close() const {
     if (consumer == 0) wait();
   }
+  // [/turns]
 };
 
 // [specialise]

@@ -311,7 +311,7 @@ class SmallBook(unittest.TestCase):
 
     def test_what_are_no_numbers(self):
         self.spoil(PAGE, "Why.", "fp16, FA2, A100, sm_80, 16-bit, Figure 22, chapter 12, 3Nd + 2N², "
-                                 "H200<!-- 999 -->.")
+                                 "`./book check 12`, H200<!-- 999 -->.")
         status, printed = self.run_pages("--check")
         self.assertEqual(status, 0, printed)
 

@@ -85,6 +85,23 @@ TEST_CASE("ladder: what was measured is the table of docs/performance.md") {
   }
 }
 
+TEST_CASE("ladder: what was measured of the Hopper rungs is the table of docs/performance.md") {
+  const auto rows = table_below(text_of("docs/performance.md"), "## The Hopper ladder");
+  REQUIRE(rows.size() >= hopper_ladder().size());
+  for (std::size_t i = 0; i < hopper_ladder().size(); ++i) {
+    const HopperRung& rung = hopper_ladder()[i];
+    const std::vector<std::string>& row = rows[i];  // rung, idea, predicted, gain, d = 64, 128, 256
+    CAPTURE(rung.name);
+    REQUIRE(row.size() == 7);
+    CHECK(row[0] == rung.name);
+    CHECK(number(row[2]) == rung.predicted);
+    CHECK(number(row[3]) == rung.gain);
+    CHECK(number(row[4]) == rung.d64);  // before the comma; causal is behind it
+    CHECK(number(row[5]) == rung.d128);
+    CHECK(number(row[6]) == rung.d256);
+  }
+}
+
 TEST_CASE("ladder: what was predicted is in the head comment of the rung, and what came of it") {
   for (const LadderRung& rung : fa2_ladder().subspan(1)) {
     CAPTURE(rung.name);

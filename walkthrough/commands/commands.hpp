@@ -26,6 +26,7 @@ void add_demo(CLI::App& app);
 void add_draw(CLI::App& app);
 void add_ladder(CLI::App& app);
 void add_timing(CLI::App& app);
+void add_timeline(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_receipts(CLI::App& app);
 

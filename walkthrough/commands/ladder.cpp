@@ -20,7 +20,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 struct Options {
   Index d = 64, n = 512;
-  bool counts = false, losses = false, causal = false, as_json = false;
+  bool counts = false, losses = false, hopper = false, causal = false, as_json = false;
 };
 
 const LadderGain& gain_of(const LadderRung& rung, Index d) {
@@ -43,6 +43,17 @@ void print_measured(const Options& options) {
   std::cout << "An H200, N = 4096, d = " << options.d
             << (options.d == 64 ? ", 64 heads, fp16" : ", 32 heads, bf16")
             << "; gains against the rung above\n\n"
+            << table(rows);
+}
+
+void print_hopper() {
+  Rows rows = {{"rung", left("idea", 23), "predicted", "gain", "d = 64", "128", "256"}};
+  for (const HopperRung& rung : hopper_ladder())
+    rows.push_back({rung.name, left(rung.idea, 23), fixed(rung.predicted, 2), fixed(rung.gain, 2),
+                    std::to_string(rung.d64), std::to_string(rung.d128),
+                    std::to_string(rung.d256)});
+  std::cout << "An H200, N = 4096, bf16; TFLOP/s, and at d = 128 gains against the rung above,\n"
+               "the first one's against ping_pong\n\n"
             << table(rows);
 }
 
@@ -141,6 +152,8 @@ void run_command(const Options& options) {
     print_json(options);
   else if (options.losses)
     print_losses();
+  else if (options.hopper)
+    print_hopper();
   else if (options.counts)
     print_counts(options, problem_of(options));
   else
@@ -153,7 +166,7 @@ void add_ladder(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   CLI::App* verb = app.add_subcommand(
-      "ladder", "the FlashAttention-2 rungs: ideas, predictions, gains on an H200, counted costs");
+      "ladder", "the rungs: ideas, predictions, gains on an H200, counted costs");
   verb->add_option("--d", o.d, "head dimension, 64 or 128")->capture_default_str();
   CLI::Option* counts =
       verb->add_flag("--counts", o.counts, "what each rung executes, counted on the emulator");
@@ -162,7 +175,11 @@ void add_ladder(CLI::App& app) {
   verb->add_flag("--losses", o.losses, "what a first kernel in Triton is said to lose, and ours")
       ->excludes(counts)
       ->excludes(verb->get_option("--d"));
-  verb->add_flag("--json", o.as_json, "for programs")->excludes("--losses");
+  verb->add_flag("--hopper", o.hopper, "the rungs for Hopper GPUs: predictions, gains and rates")
+      ->excludes(counts)
+      ->excludes("--losses")
+      ->excludes("--d");
+  verb->add_flag("--json", o.as_json, "for programs")->excludes("--losses")->excludes("--hopper");
   verb->callback([options] { run_command(*options); });
 }
 

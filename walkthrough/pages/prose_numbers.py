@@ -12,7 +12,8 @@ A number in the prose, in a table or in a code span of a chapter passes
   - if its sentence, or its part of one up to a semicolon, says where it comes from: [FA1, Table 2],
     where sources.md has a heading FA1.
 
-Parts of names (fp16, FA2, A100), references (chapter 12, Figure 2, Alg. 1) and the widths of types
+Parts of names (fp16, FA2, A100), references (chapter 12, a heading's number, check 12,
+Figure 2, Alg. 1) and the widths of types
 (16-bit) are no numbers. Everything else is, and fails.
 """
 import ast
@@ -26,7 +27,7 @@ NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:[eE]([+-]?\d+
 UNIT = re.compile(r"[  ]?(bytes?|[kKMGTP]i?B|B|[kMGTP]?FLOPs?|[nµm]s|s|%|times|elements|×(?! ?\w))"
                   r"(/s|/B)?(?!\w)")
 LOOSE = {"times", "elements", "×"}  # what is counted, and need not be repeated in the block
-REFERENCE = re.compile(r"(?:chapters?|figures?|tables?|sections?|steps?|exercises?|alg\.|algorithms?|"
+REFERENCE = re.compile(r"(?:^#|book (?:read|check)|chapters?|figures?|tables?|sections?|steps?|exercises?|alg\.|algorithms?|"
                        r"theorems?|lemmas?|equations?|thm|page) ?$", re.IGNORECASE)
 TYPE_WIDTH = re.compile(r"-bit| bits?\b")
 EXPRESSION = re.compile(r"[`*]*<!-- = (.+?) -->")
