@@ -10,6 +10,7 @@ using flashbook::test::check_refused;
 using flashbook::test::Run;
 using flashbook::test::Scratch;
 using flashbook::test::squeezed;
+using flashbook::test::widest_line;
 using Json = nlohmann::json;
 
 namespace {
@@ -67,8 +68,9 @@ TEST_CASE("bench: names, with and without cuda. and the machine; the table") {
   CHECK(run.status == 0);
   for (const char* part : {"cuda.one_pass@cpu", "io.fa2", "GEMM", "GFLOP/s", "predict no GPU's"}) {
     CAPTURE(part);
-    CHECK(run.out.find(part) != std::string::npos);
+    CHECK(squeezed(run.out).find(part) != std::string::npos);
   }
+  CHECK(widest_line(run.out) <= 80);
   CHECK(run.out.find("standard") == std::string::npos);
   CHECK(run.out.find("backward") == std::string::npos);
 }

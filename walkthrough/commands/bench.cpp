@@ -13,6 +13,7 @@
 #include "walkthrough/bench/peer_team.hpp"
 #include "walkthrough/bench/report.hpp"
 #include "walkthrough/commands/commands.hpp"
+#include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
 #include "walkthrough/output_file.hpp"
 #include "walkthrough/places.hpp"
@@ -175,8 +176,8 @@ std::string heading(const Arguments& a, Machine machine, DType dtype, const Fiel
   else
     out << " GEMM: none, for want of cuBLAS.";
   if (field.peers) out << " " << field.peers->versions() << ".";
-  out << " Medians of " << a.rounds << " rounds.\n";
-  return out.str();
+  out << " Medians of " << a.rounds << " rounds.";
+  return paragraph("", out.str());
 }
 
 void print(const Arguments& a, Machine machine, DType dtype, const Field& field,
@@ -187,8 +188,8 @@ void print(const Arguments& a, Machine machine, DType dtype, const Field& field,
   }
   std::cout << heading(a, machine, dtype, field, rows) << tables(rows);
   if (machine == Machine::cpu)
-    std::cout << "\nTimes of emulated kernels say how long the emulation takes; they predict no "
-                 "GPU's.\n";
+    std::cout << "\nTimes of emulated kernels say how long the emulation takes; they predict\n"
+                 "no GPU's.\n";
 }
 
 void write_files(const Arguments& a, const std::vector<Row>& rows) {
