@@ -88,10 +88,14 @@ Implementations kernels_on(Machine machine) {
     if (const Gpu gpu = find_gpu(); !gpu.missing.empty()) throw InputError(gpu.missing);
     return gpu_implementations();
   }
+  return emulated_implementations(uncounted());
+}
+
+simt::Options uncounted() {
   simt::Options options;
   options.count = false;
   options.os_threads = 1;
-  return emulated_implementations(options);
+  return options;
 }
 
 std::unique_ptr<Implementation> find_implementation(const std::string& name,

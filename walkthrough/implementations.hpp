@@ -23,6 +23,9 @@ Machine machine_called(const std::string& name);
 /// Throws InputError that says why there is no GPU.
 Implementations kernels_on(Machine machine);
 
+/// The options of that emulator.
+simt::Options uncounted();
+
 /// The one called `name`, on the machine `on` if that is not empty. A kernel's name may lack its
 /// machine, which then is `on`, or the emulator. A name may also be one of io::blocked_pairs() with
 /// blocks of your own: io.fa2[B_rxB_c], or [B_rxB_c/splits] where the keys are split.

@@ -57,6 +57,39 @@ bool is_of_empty_row(const Expectation& expected, Output output, std::size_t ind
   return lse[static_cast<std::size_t>((b * sizes[2] + h) * sizes[1] + token)] == -infinity;
 }
 
+/// Whether nothing that should be a number is one, and something should.
+bool is_all_nan(const std::vector<double>& exact, const std::vector<double>& got) {
+  bool any = false;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(exact[i])) continue;
+    if (!std::isnan(got[i])) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// f where all of `got` is f times `exact`, to within its tolerances, and not 1 times: eight
+/// elements or more are wrong. A forgotten scale, or a logarithm in base 2.
+std::optional<double> common_factor(const std::vector<double>& exact,
+                                    const std::vector<double>& got,
+                                    const std::vector<double>& tolerance) {
+  double along = 0, norm = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(exact[i])) continue;
+    along += got[i] * exact[i];
+    norm += exact[i] * exact[i];
+  }
+  if (!(norm > 0) || !std::isfinite(along)) return std::nullopt;
+  const double factor = along / norm, room = std::max(1.0, std::abs(factor));
+  int wrong = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(exact[i])) continue;
+    if (!(std::abs(got[i] - factor * exact[i]) <= room * tolerance[i])) return std::nullopt;
+    wrong += std::abs(got[i] - exact[i]) > tolerance[i];
+  }
+  return wrong >= 8 ? std::optional(factor) : std::nullopt;
+}
+
 }  // namespace
 
 double Margins::largest() const {
@@ -94,6 +127,10 @@ Margins judge(const Expectation& expected, Output output, const std::array<Index
     margins.worst = {coordinates(i, sizes), got[i], exact[i], tolerance,
                      is_of_empty_row(expected, output, i, sizes)};
   }
+  if (!(margins.gate1 <= 1)) {
+    margins.is_all_nan = is_all_nan(exact, got);
+    margins.factor = common_factor(exact, got, expected.tolerance[output]);
+  }
   if (!is_finite) return margins;  // the other gates speak of finite outputs
   if (const auto limit = expected.rms_limit[output])
     margins.gate2 =
@@ -118,8 +155,21 @@ double unsigned_nan(double x) {
   return std::isnan(x) ? std::abs(x) : x;
 }
 
-/// What is wrong with the worst element; how far it is off only where that is a number, and else
-/// what most often is the cause.
+/// What most often is the cause where the distance is no number, or nothing.
+std::string cause_of(const Margins& m) {
+  const std::string zero_times = "0 times a hidden NaN or infinity is NaN";
+  if (m.worst.of_empty_row)
+    return ": this query sees no key, so that O and dQ are 0 and the LSE -inf";
+  if (std::isnan(m.worst.expected))
+    return ": what it sees makes it NaN, which std::max, fmax and comparisons may lose";
+  if (!std::isnan(m.worst.got) || !std::isfinite(m.worst.expected)) return "";
+  if (m.is_all_nan)
+    return ", and all of it is NaN, as outputs are before the call: set what you add to; also, " +
+           zero_times;
+  return ": nothing that it sees is NaN, and " + zero_times;
+}
+
+/// What is wrong with the worst element; how far it is off only where that is a number.
 std::string gate1_fault(const Margins& m) {
   std::ostringstream out;
   out.precision(9);
@@ -127,10 +177,10 @@ std::string gate1_fault(const Margins& m) {
       << ", expected " << unsigned_nan(m.worst.expected);
   if (std::isfinite(m.gate1))
     out << " within " << m.worst.tolerance << " (off by " << m.gate1 << " times that)";
-  else if (m.worst.of_empty_row)
-    out << ": this query sees no key, so that O and dQ are 0 and the LSE -inf";
-  else if (std::isnan(m.worst.got) && std::isfinite(m.worst.expected))
-    out << ": nothing that it sees is NaN, and 0 times a hidden NaN is NaN";
+  else
+    out << cause_of(m);
+  out.precision(6);
+  if (m.factor) out << "; all of it is " << *m.factor << " times what is expected";
   return out.str();
 }
 

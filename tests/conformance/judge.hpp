@@ -24,6 +24,8 @@ struct Margins {
   double largest_error = 0;            ///< over the elements that should be finite
   Element worst;                       ///< of gate 1
   std::string gate3_direction;         ///< the one that used most of gate 3
+  bool is_all_nan = false;             ///< no element that should be a number is one
+  std::optional<double> factor;        ///< all elements are so many times what is expected
 
   double largest() const;  ///< of the gates that apply; NaN if one is
   bool pass() const;       ///< err <= limit in all, so NaN fails

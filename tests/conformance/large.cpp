@@ -10,39 +10,12 @@
 
 #include "cpu_reference/parallel.hpp"
 #include "tests/conformance/large_columns.hpp"
-#include "tests/conformance/random_numbers.hpp"
+#include "tests/conformance/sample.hpp"
 
 namespace flashbook::conformance {
 namespace {
 
-constexpr Index block = 16;  // rows or keys that are judged together: enough elements for gate 2
-constexpr Index blocks = 8;  // of either, in one problem
 constexpr std::uint64_t stream_rows = 101, stream_keys = 102;
-
-/// Some tokens of one head.
-struct Piece {
-  Index batch, head, first, count;
-
-  auto key() const { return std::tuple(batch, head, first); }
-  bool operator<(const Piece& other) const { return key() < other.key(); }
-};
-
-/// The first, the last, and others drawn from [batch, heads, tokens], each once.
-std::set<Piece> sample(Index batch, Index heads, Index tokens, std::uint64_t seed,
-                       std::uint64_t stream) {
-  const Index in_head = (tokens + block - 1) / block, all = batch * heads * in_head;
-  std::set<Index> numbers = {0, all - 1};
-  for (std::uint64_t draw = 0; static_cast<Index>(numbers.size()) < std::min(blocks, all); ++draw)
-    numbers.insert(std::min(
-        all - 1, static_cast<Index>(uniform(seed, stream, draw) * static_cast<double>(all))));
-  std::set<Piece> pieces;
-  for (const Index n : numbers) {
-    const Index first = n % in_head * block;
-    pieces.insert(
-        {n / in_head / heads, n / in_head % heads, first, std::min(block, tokens - first)});
-  }
-  return pieces;
-}
 
 /// Rows of one query head and the keys they see, as a problem of their own on the same memory.
 struct RowBlock {
@@ -267,7 +240,7 @@ class RunJudge::State {
         judge_rows(read, piece, results, {Output::O, Output::LSE});
     }
     const std::string sampled = "O, LSE and dQ: " + std::to_string(rows.size()) + " blocks of " +
-                                std::to_string(block) + " rows, exactly";
+                                std::to_string(sample_block) + " rows, exactly";
     Judgement judgement = collector.judgement();
     for (const std::string& fault : read.judgement().faults) judgement.faults.push_back(fault);
     judgement.sampled = sampled;
@@ -280,7 +253,7 @@ class RunJudge::State {
       judge_keys(collector, problem_, inputs_, cotangents_, results, arithmetic, piece);
     judgement = collector.judgement();
     judgement.sampled = sampled + "; dK and dV: " + std::to_string(keys.size()) + " blocks of " +
-                        std::to_string(block) +
+                        std::to_string(sample_block) +
                         " keys, from the LSE and O computed, whose sampled rows passed; gate 1";
     return judgement;
   }

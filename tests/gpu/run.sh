@@ -2,8 +2,8 @@
 # What a GPU must show, with one command: run.sh [PROGRAM [STAGE…]]
 #
 # PROGRAM is the flashbook program (default: the portable preset's). Stages: instructions, suite, interface,
-# large, sanitize, counters, wavefronts, receipts, which holds suite; default: all but suite. Exit status 1
-# if any fails. docs/validation.md says what each shows.
+# large, sanitize, counters, wavefronts, table, receipts, which holds suite; default: all but suite and
+# table. Exit status 1 if any fails. docs/validation.md says what each shows.
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 program=${1:-$here/../../build/portable/walkthrough/flashbook}
@@ -53,6 +53,31 @@ receipts() {
   check "$program" verify --on gpu --receipt="$folder"
   check "$program" bench --on gpu --receipt="$folder" --rounds 3 \
     --shape "n=512,1024,4096 d=64,128,256 dense causal"
+}
+
+keep() { # keep FILE COMMAND…: what it says, also at the end of the file
+  "${@:2}" | tee -a "$1"
+}
+
+bench_into() { # bench_into FILE PASS IMPL SHAPE WORD…: the command and what it says
+  printf '$ flashbook bench --on gpu --rounds 3 --peers --pass %s \\\n    --impl %s \\\n    --shape "%s"\n' \
+    "$2" "$3" "$4" >>"$1"
+  check keep "$1" "$program" bench --on gpu --rounds 3 --peers="$here/peers.py" --pass "$2" --impl "$3" \
+    --shape "$4" "${@:5}"
+  printf '\n' >>"$1"
+}
+
+# The grid of the published tables, kept as docs/performance.md shows it in TABLE (default:
+# docs/bench_h200.txt). No FMA kernel runs backward at 16k, where each takes half a second. At 64k standard's
+# numbers do not fit any GPU that we know. RECEIPTS gets what the backward kernels took.
+table() {
+  local file=${TABLE:-$here/../../docs/bench_h200.txt}
+  : >"$file"
+  bench_into "$file" forward standard,persistent_tiles,torch.flash,torch.cudnn \
+    'n=512,1024,2048,4096,8192,16384 d=64,128 dense causal'
+  bench_into "$file" backward standard,three_kernel,torch.flash,torch.cudnn \
+    'n=512,2048,8192 d=64,128 dense causal' --receipt="${RECEIPTS:-$here/../../docs/receipts}"
+  bench_into "$file" forward standard,persistent_tiles 'n=65536 d=128 dense'
 }
 
 # Every rung at 4k, those that store no N × N matrix at 16k and beyond; sampled rows and keys.

@@ -37,6 +37,8 @@ TEST_CASE("the template in Python passes all cases that it takes, gradients incl
 TEST_CASE("a module that goes wrong is named for it") {
   CHECK(says(report_of("raise KeyError('head')"), "KeyError: 'head'"));
   CHECK(says(report_of("return q, q"), "LSE has shape"));
+  CHECK(says(report_of("return q, q"), "[batch, query head, query]"));
+  CHECK(says(report_of("return 1, q"), "[batch, token, head, channel]"));
   CHECK(says(report_of("return q"), "forward must return 2 arrays: O, LSE"));
   CHECK(says(report_of("return q, np.zeros((p.batch, p.heads_q, p.n_q))"), "O fails gate 1"));
   CHECK(says(report_of("return q + 1j, q"), "O has dtype complex64"));

@@ -10,6 +10,7 @@ using flashbook::test::check_refused;
 using flashbook::test::Run;
 using flashbook::test::Scratch;
 using flashbook::test::squeezed;
+using flashbook::test::widest_line;
 using Json = nlohmann::json;
 
 namespace {
@@ -42,12 +43,19 @@ TEST_CASE("bench --on cpu: C++ has rates, kernels the time of their emulation, a
     CHECK(row["spread"] >= 0);
     CHECK(row["gemm_tflops"] > 0);
   }
-  for (const char* impl : {"oracle", "standard", "io.fa2", "cuda.one_pass@cpu"})
-    for (const char* pass : {"forward", "backward"})
-      for (const int n : {32, 64})
-        CHECK(std::count_if(rows.begin(), rows.end(), [&](const Json& row) {
-                return row["impl"] == impl && row["pass"] == pass && row["seqlen"] == n;
-              }) == 1);
+  const auto count = [&](const std::string& impl, const char* pass, int n) {
+    return std::count_if(rows.begin(), rows.end(), [&](const Json& row) {
+      return row["impl"] == impl && row["pass"] == pass && row["seqlen"] == n;
+    });
+  };
+  for (const int n : {32, 64})
+    for (const char* pass : {"forward", "backward"}) {
+      for (const char* impl : {"oracle", "standard", "io.fa2", "cuda.standard@cpu"})
+        CHECK(count(impl, pass, n) == 1);
+      const bool is_backward = pass[0] == 'b';
+      CHECK(count("cuda.one_pass@cpu", pass, n) == (is_backward ? 0 : 1));
+      CHECK(count("cuda.three_kernel@cpu", pass, n) == (is_backward ? 1 : 0));
+    }
   CHECK(scratch.listing() == std::vector<std::string>{"rates.svg", "rows.csv"});
   CHECK(scratch.shell("head -c 100 rows.csv").out.find("impl,pass,dtype,head_dim") == 0);
   CHECK(
@@ -60,10 +68,25 @@ TEST_CASE("bench: names, with and without cuda. and the machine; the table") {
   CHECK(run.status == 0);
   for (const char* part : {"cuda.one_pass@cpu", "io.fa2", "GEMM", "GFLOP/s", "predict no GPU's"}) {
     CAPTURE(part);
-    CHECK(run.out.find(part) != std::string::npos);
+    CHECK(squeezed(run.out).find(part) != std::string::npos);
   }
+  CHECK(widest_line(run.out) <= 80);
   CHECK(run.out.find("standard") == std::string::npos);
   CHECK(run.out.find("backward") == std::string::npos);
+}
+
+TEST_CASE("bench: a backward kernel by its own name, or by that of a pair") {
+  for (const char* name : {"three_kernel", "cuda.three_kernel@cpu", "tensor_core"}) {
+    CAPTURE(std::string(name));
+    const Run run = Scratch().flashbook(tiny + "--pass backward --json --impl " + name);
+    REQUIRE(run.status == 0);
+    const Json rows = Json::parse(run.out);
+    REQUIRE(rows.size() == 2);
+    for (const Json& row : rows) {
+      CHECK(row["impl"] == "cuda.three_kernel@cpu");
+      CHECK(row["ms"] > 0);
+    }
+  }
 }
 
 TEST_CASE("bench: what cannot be asked for") {
@@ -73,7 +96,9 @@ TEST_CASE("bench: what cannot be asked for") {
   check_refused(scratch, "bench --on cpu --pass sideways", {"--pass", "sideways", "backward"});
   check_refused(scratch, "bench --on cpu --dtype fp64", {"--dtype", "fp64", "bf16"});
   check_refused(scratch, "bench --on tpu", {"tpu", "cpu"});
-  check_refused(scratch, tiny + "--impl nobody", {"--impl", "nobody", "list"});
+  check_refused(scratch, tiny + "--impl nobody", {"--impl", "nobody", "list", "three_kernel"});
+  check_refused(scratch, tiny + "--impl io.fa2,nobody", {"--impl has 'nobody'", "io.fa2"});
+  check_refused(scratch, tiny + "--impl torch.flash", {"torch.flash", "--peers"});
   check_refused(scratch, tiny + "--peers", {"--peers", "GPU"});
   check_refused(scratch, tiny + "--receipt", {"--receipt", "--on gpu"});
   check_refused(scratch, tiny + "--csv none/rows.csv", {"--csv", "none/rows.csv"});

@@ -319,6 +319,40 @@ TEST_CASE("of NaN the commonest cause is told: a query without keys, or NaN that
         std::string::npos);
 }
 
+TEST_CASE("of NaN that is lost, and of an output that is all NaN, the cause is told") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto first_of = [](const Faulty::Fault& fault, const std::string& problem) {
+    return judged(Faulty(fault), problem).reasons.front();
+  };
+  CHECK(first_of(scaled(Output::dK, nan), "nq=20 nk=30 d=16")
+            .find("all of it is NaN, as outputs are before the call") != std::string::npos);
+  const auto lost =
+      changed(Output::O, [](const Call&, double x, auto...) { return std::isnan(x) ? 0 : x; });
+  CHECK(
+      first_of(lost, "nq=70 nk=90 d=16 plant=nan-q").find("expected nan: what it sees makes it") !=
+      std::string::npos);
+}
+
+TEST_CASE("a factor that all elements share is told, and no other") {
+  const auto told = [](const Faulty::Fault& fault,
+                       const std::string& problem = "nq=20 d=16 causal") {
+    const std::string reason = judged(Faulty(fault), problem).reasons.front();
+    const std::size_t at = reason.find("; all of it is ");
+    return at == std::string::npos ? "" : reason.substr(at);
+  };
+  CHECK(told(scaled(Output::dQ, 4)) == "; all of it is 4 times what is expected");
+  CHECK(told(scaled(Output::O, 2), "nq=1 d=4").empty());  // too few to say so
+  CHECK(told(scaled(Output::O, 0)) == "; all of it is 0 times what is expected");
+  CHECK(told(changed_lse([](const Call&, double x, auto...) { return x / std::log(2.0); })) ==
+        "; all of it is 1.4427 times what is expected");
+  CHECK(told(changed(Output::dQ, [](const Call&, double x, Index, Index i, Index, Index) {
+          return i == 3 ? x : 4 * x;
+        })).empty());
+  CHECK(told(changed(Output::dQ, [](const Call&, double x, Index, Index i, Index, Index c) {
+          return i == 3 && c < 4 ? 4 * x : x;
+        })).empty());
+}
+
 TEST_CASE("the name in that command is one word for a shell") {
   struct Named : Faulty {
     Named() : Faulty(scaled(Output::dV, 2)) {}

@@ -1,7 +1,10 @@
 #include "walkthrough/bench/cpu_team.hpp"
 
 #include <chrono>
+#include <set>
 #include <stdexcept>
+
+#include "cuda/api/implementations.hpp"
 
 namespace flashbook::bench {
 namespace {
@@ -69,6 +72,21 @@ std::vector<Entry> CpuTeam::enter(const Task& task, const Wanted& wanted) {
   for (const auto& implementation : all_)
     if (wanted(implementation->name())) entries.push_back(entry_of(task, *implementation));
   return entries;
+}
+
+Implementations cpu_contestants(Pass pass) {
+  Implementations all = implementations();
+  if (pass == Pass::forward) {
+    for (auto& kernel : kernels_on(Machine::cpu)) all.push_back(std::move(kernel));
+    return all;
+  }
+  std::set<const BackwardKernel*> known;
+  for (const KernelPair& pair : emulated_pairs())
+    if (known.insert(pair.backward).second)
+      all.push_back(std::make_unique<KernelAttention>(
+          KernelPair{pair.backward->name, pair.forward, pair.backward}, Machine::cpu,
+          [] { return std::make_unique<EmulatedDevice>(uncounted()); }));
+  return all;
 }
 
 bool is_emulated(const std::string& impl) {

@@ -17,6 +17,10 @@ class CpuTeam : public Team {
   const Implementations& all_;
 };
 
+/// Who computes a pass on the host: everything in C++, and each kernel once on the emulator, under
+/// its own name. A backward kernel comes with the first forward kernel that it is paired with.
+Implementations cpu_contestants(Pass pass);
+
 /// Whether the times of an implementation are those of an emulation.
 bool is_emulated(const std::string& impl);
 

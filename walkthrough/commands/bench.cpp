@@ -1,4 +1,3 @@
-#include <fnmatch.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -10,9 +9,11 @@
 #include "walkthrough/bench/cpu_team.hpp"
 #include "walkthrough/bench/gemm.hpp"
 #include "walkthrough/bench/kernel_team.hpp"
+#include "walkthrough/bench/names.hpp"
 #include "walkthrough/bench/peer_team.hpp"
 #include "walkthrough/bench/report.hpp"
 #include "walkthrough/commands/commands.hpp"
+#include "walkthrough/number_table.hpp"
 #include "walkthrough/numbers.hpp"
 #include "walkthrough/output_file.hpp"
 #include "walkthrough/places.hpp"
@@ -62,24 +63,6 @@ std::vector<Shape> shapes_of(const Arguments& a, Machine machine) {
   return shapes;
 }
 
-/// "one_pass,torch.*": names with * and ?, where a kernel's may lack cuda. and its machine.
-Wanted wanted_of(const std::string& globs) {
-  std::vector<std::string> patterns;
-  std::istringstream list(globs);
-  for (std::string pattern; std::getline(list, pattern, ',');) patterns.push_back(pattern);
-  return [patterns](const std::string& impl) {
-    const std::string family = impl.substr(0, impl.find('@'));
-    const std::string kernel = family.rfind("cuda.", 0) == 0 ? family.substr(5) : family;
-    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-      return std::any_of(&impl, &impl + 1, [&](const std::string& whole) {
-        return fnmatch(pattern.c_str(), whole.c_str(), 0) == 0 ||
-               fnmatch(pattern.c_str(), family.c_str(), 0) == 0 ||
-               fnmatch(pattern.c_str(), kernel.c_str(), 0) == 0;
-      });
-    });
-  };
-}
-
 std::int64_t most_elements(const std::vector<Shape>& shapes) {
   std::int64_t most = 0;
   for (const Shape& s : shapes) most = std::max(most, s.batch * s.heads * s.n * s.d);
@@ -90,15 +73,16 @@ std::int64_t most_elements(const std::vector<Shape>& shapes) {
 struct Field {
   std::unique_ptr<Device> device;
   std::unique_ptr<KernelTeam> kernels;
-  Implementations implementations;
-  std::unique_ptr<CpuTeam> on_cpu;
+  Implementations implementations[2];  ///< of each pass, on a CPU
+  std::unique_ptr<CpuTeam> on_cpu[2];
   std::unique_ptr<PeerTeam> peers;
   Gemm gemm;
   double copy_rate = 0;
 
-  std::vector<Team*> teams() const {
+  std::vector<Team*> teams(Pass pass) const {
     std::vector<Team*> all;
-    for (Team* team : std::initializer_list<Team*>{kernels.get(), on_cpu.get(), peers.get()})
+    Team* const cpu = on_cpu[pass == Pass::backward].get();
+    for (Team* team : std::initializer_list<Team*>{kernels.get(), cpu, peers.get()})
       if (team) all.push_back(team);
     return all;
   }
@@ -132,27 +116,46 @@ Field on_gpu(const Arguments& a, const Tensors& tensors, DType dtype, std::int64
 Field on_cpu(const Arguments& a) {
   if (a.with_peers) throw InputError("--peers needs a GPU: leave it out, or pass --on gpu");
   Field field;
-  field.implementations = implementations();
-  for (auto& kernel : kernels_on(Machine::cpu)) field.implementations.push_back(std::move(kernel));
-  field.on_cpu = std::make_unique<CpuTeam>(field.implementations);
+  for (const Pass pass : {Pass::forward, Pass::backward}) {
+    const bool is_backward = pass == Pass::backward;
+    field.implementations[is_backward] = cpu_contestants(pass);
+    field.on_cpu[is_backward] = std::make_unique<CpuTeam>(field.implementations[is_backward]);
+  }
   field.gemm = eigen_gemm();
   field.copy_rate = EmulatedDevice({}).copy_rate();
   return field;
 }
 
+/// Throws InputError for a name of --impl that nobody has.
+Names names_of(const Arguments& a, Machine machine) {
+  const auto pairs = machine == Machine::gpu ? gpu_pairs() : emulated_pairs();
+  std::vector<std::pair<Pass, std::string>> all;
+  for (const Pass pass : passes_of(a)) {
+    for (const std::string& kernel : kernel_names(pairs, pass, machine))
+      all.emplace_back(pass, kernel);
+    if (machine == Machine::cpu)
+      for (const auto& implementation : implementations())
+        all.emplace_back(pass, implementation->name());
+  }
+  const Names names(a.impl, pairs);
+  names.check(all, a.with_peers);
+  return names;
+}
+
 std::vector<Row> run(const Arguments& a, const std::vector<Shape>& shapes, DType dtype,
-                     const Tensors& tensors, const Field& field) {
+                     const Names& names, const Tensors& tensors, const Field& field) {
   const Progress progress("timing");
-  const Options options = {a.rounds, wanted_of(a.impl),
-                           [&](const std::string& where) { progress.show(where); }};
   std::vector<Row> rows;
-  for (const Pass pass : passes_of(a))
+  for (const Pass pass : passes_of(a)) {
+    const Options options = {a.rounds, names.wanted(pass),
+                             [&](const std::string& where) { progress.show(where); }};
     for (const Shape& shape : shapes) {
       const AttentionProblem problem = problem_of(shape, dtype);
       for (Row& row :
-           bench::bench({shape, pass, problem, tensors}, field.teams(), field.gemm, options))
+           bench::bench({shape, pass, problem, tensors}, field.teams(pass), field.gemm, options))
         rows.push_back(std::move(row));
     }
+  }
   if (rows.empty())
     throw InputError("--impl is '" + a.impl + "': nobody of that name takes part; see 'list'");
   return rows;
@@ -173,8 +176,8 @@ std::string heading(const Arguments& a, Machine machine, DType dtype, const Fiel
   else
     out << " GEMM: none, for want of cuBLAS.";
   if (field.peers) out << " " << field.peers->versions() << ".";
-  out << " Medians of " << a.rounds << " rounds.\n";
-  return out.str();
+  out << " Medians of " << a.rounds << " rounds.";
+  return paragraph("", out.str());
 }
 
 void print(const Arguments& a, Machine machine, DType dtype, const Field& field,
@@ -185,8 +188,8 @@ void print(const Arguments& a, Machine machine, DType dtype, const Field& field,
   }
   std::cout << heading(a, machine, dtype, field, rows) << tables(rows);
   if (machine == Machine::cpu)
-    std::cout << "\nTimes of emulated kernels say how long the emulation takes; they predict no "
-                 "GPU's.\n";
+    std::cout << "\nTimes of emulated kernels say how long the emulation takes; they predict\n"
+                 "no GPU's.\n";
 }
 
 void write_files(const Arguments& a, const std::vector<Row>& rows) {
@@ -211,13 +214,13 @@ void bench_command(const Arguments& a) {
     throw InputError("--receipt is for what a GPU shows: pass --on gpu, where there is one");
   const DType dtype = dtype_of(a, machine);
   const std::vector<Shape> shapes = shapes_of(a, machine);
-  passes_of(a);
+  const Names names = names_of(a, machine);
   if (!a.csv.empty()) check_writable("--csv", a.csv);
   if (!a.svg.empty()) check_writable("--svg", a.svg);
   const std::int64_t elements = most_elements(shapes);
   const Tensors tensors(dtype, elements);
   const Field field = machine == Machine::gpu ? on_gpu(a, tensors, dtype, elements) : on_cpu(a);
-  const std::vector<Row> rows = run(a, shapes, dtype, tensors, field);
+  const std::vector<Row> rows = run(a, shapes, dtype, names, tensors, field);
   print(a, machine, dtype, field, rows);
   write_files(a, rows);
   if (!a.receipt.empty()) write_receipts(rows, a.receipt);
@@ -231,7 +234,9 @@ void add_bench(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand(
       "bench", "time kernels beside each other and what others have, results checked");
-  verb->add_option("--impl", a->impl, "names with commas, * and ? allowed: tensor_core,torch.*")
+  verb->add_option("--impl", a->impl,
+                   "names with commas, * and ? allowed: tensor_core,torch.*; backward, a pair's "
+                   "name (list) stands for its backward kernel")
       ->capture_default_str();
   verb->add_option("--pass", a->pass, "forward, backward or both")->capture_default_str();
   verb->add_option("--shape", a->shapes,

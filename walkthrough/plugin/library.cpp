@@ -25,19 +25,26 @@ Words compiler_of(const fs::path& file) {
   return found == compilers.end() ? Words{} : found->second;
 }
 
+std::string joined(const Words& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
 void compile(Words command, const std::string& file, const std::string& library) {
   const std::string source = fs::absolute(file).string();  // "-x.c" is no option
   for (const std::string& word : {std::string("-I"), sources_folder().string(), source,
                                   std::string("-o"), library, std::string("-lm")})
     command.push_back(word);
-  const std::string compiler = command.front();
+  const std::string compiler = command.front(), typed = joined(command);
   book::Child child;
   try {
     child = book::run_child(std::move(command));
   } catch (const std::runtime_error&) {
     throw refused(file, compiler + " is not here to compile it: install it, or pass a library");
   }
-  if (child.status != 0) throw refused(file, "it does not compile:\n" + child.output);
+  if (child.status != 0)
+    throw refused(file, "it does not compile (" + typed + "):\n" + child.output);
 }
 
 }  // namespace

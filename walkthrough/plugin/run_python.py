@@ -25,6 +25,8 @@ except ImportError:
 
 TYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "int64": np.int64}
 
+AXES = {"LSE": "[batch, query head, query]", "dBias": "the bias's own", "dSinks": "[query head]"}
+
 
 def from_bytes(data, dtype, shape):
     if dtype == "bf16":  # the upper half of an fp32 number
@@ -76,7 +78,8 @@ def compute(module, header, tensors):
         if each["name"] == "dSinks":
             shape = shape[-1:]
         if np.shape(result) != shape:
-            raise ValueError(f"{each['name']} has shape {np.shape(result)} and must have {shape}")
+            axes = AXES.get(each["name"], "[batch, token, head, channel]")
+            raise ValueError(f"{each['name']} has shape {np.shape(result)} and must have {shape}, {axes}")
         if np.asarray(result).dtype.kind not in "biuf":
             raise ValueError(f"{each['name']} has dtype {np.asarray(result).dtype} and must have real numbers")
         answer += to_bytes(result, each["dtype"])
