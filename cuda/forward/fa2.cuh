@@ -63,6 +63,7 @@ forward(const ProductParameters<T> p) {
 
   float O[R][D / 8][4] = {};
   mma::RowBlocks<R> rows;
+  rows.by_product = false;  // no maximum stands yet
   const int warp_row = threadIdx.x / 32 * 16 * R, lane_row = warp_row + mma::lane() / 4;
   using Share = ChunkShare<T, S::threads, D>;
   gmem<const T> K_next, V_next;  // this thread's part of what is copied next
@@ -103,8 +104,10 @@ forward(const ProductParameters<T> p) {
     mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, K);
     bool weighed = false;
     if constexpr (is_full) {
-      weighed = rows.template weigh_standing<T>(P, S_rmem, p.e);
-      if (!weighed) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, K);  // S was not kept
+      if (rows.by_product) {
+        weighed = rows.template weigh_standing<T>(P, S_rmem, p.e);
+        if (!weighed) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, K);  // S was not kept
+      }
     } else {
       const Work of = block.work();
       const HeadOptions<T> head(p.options, p.members, of, p.tensors.sizes.scale);
@@ -164,20 +167,25 @@ class Launch {
       return start<Shape<256, 32>, Scores::options>();
     }
     if (d <= 32) return start<Shape<32>, Scores::products>();
-    if (d <= 64 && is_short_causal()) return start<Shape<64>, Scores::products>();
+    if (d <= 64 && is_short()) return start<Shape<64>, Scores::products>();
     if (d <= 64) return start_turns<64>();
     if (d <= 96) return start<Shape<96>, Scores::products>();
     if (d <= 128) return start<Shape<128>, Scores::products>();
     if (d <= 192) return start_turns<192>();
     return start_turns<256>();
   }
+  /// The same of one instance.
+  template <class S, Scores scores>
+  LaunchStatus start() const {
+    return start<S, Smem<T, S>>(forward<T, S, scores>);
+  }
 
  private:
-  /// Blocks of 256 rows would compute much above the diagonal that nobody sees. Packed members may
-  /// be short, and what becomes of one must not depend on the others.
-  bool is_short_causal() const {
+  /// Blocks of 256 rows are few, and compute much above the diagonal that nobody sees. Not packed:
+  /// what becomes of a member must not depend on the others.
+  bool is_short() const {
     const Visible& visible = p_.tensors.sizes.visible;
-    return visible.right < most_tokens && (p_.members.packed || visible.n_q <= 1024);
+    return !p_.members.packed && visible.n_q <= (visible.right < most_tokens ? 1024 : 512);
   }
   template <int d>
   bool fits_turns() const {
@@ -186,10 +194,6 @@ class Launch {
   template <int d>
   LaunchStatus start_turns() const {
     return start<Turns<d>, typename Turns<d>::template Smem<T>>(forward_in_turns<T, Turns<d>>);
-  }
-  template <class S, Scores scores>
-  LaunchStatus start() const {
-    return start<S, Smem<T, S>>(forward<T, S, scores>);
   }
   template <class S, class Smem>
   LaunchStatus start(void (*kernel)(ProductParameters<T>)) const {

@@ -15,6 +15,7 @@ struct Turns {
   static constexpr int D = d, R = d <= 64 ? 2 : 1, B_c = d <= 64 ? 64 : 32, stages = 3;
   static constexpr int group_threads = 128, threads = 256;
   static constexpr int group_rows = 64 * R, B_r = 2 * group_rows;
+  static constexpr bool keeps_Q = R == 1;  ///< in registers, which spares a fifth of ldmatrix
 
   template <class T>
   struct Smem {
@@ -27,6 +28,26 @@ struct Turns {
     return stage + ahead < stages ? stage + ahead : stage + ahead - stages;
   }
 };
+
+/// The rows of Q of a warp, from `row` on, as left operands.
+template <int D, int R, class Q_tile>
+FLASHBOOK_DEVICE void load_Q(uint32_t (&Q)[R][D / 16][4], Q_tile& tile, int row) {
+#pragma unroll
+  for (int r = 0; r < R; ++r)
+#pragma unroll
+    for (int k = 0; k < D; k += 16) mma::load_left(Q[r][k / 16], tile, row, 16 * r, k);
+}
+/// S = Q K^T, Q from registers.
+template <class T, int D, int R, int n_8, class K_tile>
+FLASHBOOK_DEVICE void multiply_QK(float (&S)[R][n_8][4], const uint32_t (&Q)[R][D / 16][4],
+                                  K_tile& K) {
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    mma::clear(S[r]);
+#pragma unroll
+    for (int k = 0; k < D; k += 16) mma::add_QK<T>(S[r], Q[r][k / 16], K, k);
+  }
+}
 
 /// A barrier opens a group's turn: the group waits, the other one arrives.
 enum Barrier { turn_of_group_0 = 1, turn_of_group_1 };
@@ -52,6 +73,7 @@ forward_in_turns(const ProductParameters<T> p) {
   float O[R][D / 8][4] = {};
   uint32_t P[R][B_c / 16][4] = {};
   mma::RowBlocks<R> rows;
+  rows.by_product = false;  // no maximum stands yet
   load_chunks_async<threads, D>(smem.Q, block.Q(), block.work().first, {0, block.work().n_q});
 #pragma unroll
   for (int t = 0; t < stages - 1; ++t) {
@@ -61,16 +83,17 @@ forward_in_turns(const ProductParameters<T> p) {
       load_chunks_async<threads, D>(smem.V[t - 1], block.V(), first + B_c, keys());
     cp_async_commit();
   }
-  int next = j - (stages - 1) * B_c;  // of K; V is a tile behind
   using Share = ChunkShare<T, threads, D>;
   gmem<const T> K_next, V_next;  // this thread's part of what is copied next
   if (j >= end) {
-    K_next = Share::source(block.K(), next);
-    V_next = Share::source(block.V(), next + B_c);
+    K_next = Share::source(block.K(), j - (stages - 1) * B_c);
+    V_next = Share::source(block.V(), j - (stages - 2) * B_c);
   }
   cp_async_wait<0>();
   sync_threads();  // Q and the first K and V are everybody's
   if (group == 1) barrier_arrive(turn_of_group_0, threads);
+  uint32_t Q[R][D / 16][4];
+  if constexpr (S::keeps_Q) load_Q<D>(Q, smem.Q, warp_row);
 
   const auto copy_next = [&](auto is_full) {
     const auto copy = [&](auto& to, gmem<const T>& source, const Matrix<const T>& from, int first) {
@@ -82,10 +105,10 @@ forward_in_turns(const ProductParameters<T> p) {
       }
       source = source + -(B_c * from.stride);
     };
+    const int next = j - (stages - 1) * B_c;  // of K; V is a tile behind
     copy(smem.K[S::stage_after(stage, stages - 1)], K_next, block.K(), next);
     copy(smem.V[S::stage_after(stage, stages - 2)], V_next, block.V(), next + B_c);
     cp_async_commit();
-    next -= B_c;
   };
 
   const auto add_tile = [&](auto is_full) {
@@ -94,14 +117,18 @@ forward_in_turns(const ProductParameters<T> p) {
     barrier_sync(turn_of_group_0 + group, threads);  // this group's turn
     if (is_full || j + B_c < seen_end)
       mma::add_PV<T, D>(O, P, smem.V[S::stage_after(stage, stages - 1)]);
-    if (seen) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, smem.K[stage]);
+    if constexpr (S::keeps_Q) {
+      if (seen) multiply_QK<T, D>(S_rmem, Q, smem.K[stage]);
+    } else {
+      if (seen) mma::multiply_QK<T, D>(S_rmem, smem.Q, warp_row, smem.K[stage]);
+    }
     cp_async_wait<0>();
     barrier_arrive(turn_of_group_1 - group, threads);
     copy_next(is_full);
     if (seen) {
       bool weighed = false;
       if constexpr (is_full) {
-        weighed = rows.template weigh_standing<T>(P, S_rmem, p.e);
+        weighed = rows.by_product && rows.template weigh_standing<T>(P, S_rmem, p.e);
       } else {
 #pragma unroll
         for (int r = 0; r < R; ++r)

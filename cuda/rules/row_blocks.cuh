@@ -117,15 +117,15 @@ struct RowBlocks {
   }
 
   // [standing]
-  /// P = 2^(c S - M) relative to the maxima that stand, l = l + rowsum P: true. No maximum is
-  /// looked for. If a sum shows that a score is far above, or no maximum was seen, or one is too
-  /// large for products: false, and only P was written. The same for the warp.
+  /// P = 2^(c S - M) relative to the maxima that stand, which must be by_product, l = l + rowsum P:
+  /// true. No maximum is looked for. If a sum shows that a score is far above: false, and only P
+  /// was written. The same for the warp.
   template <class T, int n_8>
   FLASHBOOK_DEVICE bool weigh_standing(uint32_t (&P)[R][n_8 / 2][4], const float (&S)[R][n_8][4],
                                        const Exponents& e) {
     constexpr float most = 0x1p12f;  // of a lane's sum; NaN and infinity are more
     float l[R][2];
-    bool stands = by_product;
+    bool stands = true;
 #pragma unroll
     for (int r = 0; r < R; ++r)
 #pragma unroll

@@ -23,14 +23,14 @@ struct RowBlock {
            const Cotangents& all_cotangents)
       : problem(fields(whole, rows)), inputs(all), cotangents(all_cotangents) {
     const flashbook_problem& p = whole.fields();
-    const Index kv_head = whole.kv_head(rows.head);
+    const Index kv_head = whole.kv_head(rows.head), first_key = member_of(whole, rows).first_k;
     const auto at = [&](const void* data, const flashbook_strides& s, Index token, Index head) {
       return static_cast<const std::byte*>(data) +
              (rows.batch * s.batch + token * s.token + head * s.head) * bytes_of(whole.dtype());
     };
     inputs.q = at(all.q, p.q, rows.first, rows.head);
-    inputs.k = at(all.k, p.k, 0, kv_head);
-    inputs.v = at(all.v, p.v, 0, kv_head);
+    inputs.k = at(all.k, p.k, first_key, kv_head);
+    inputs.v = at(all.v, p.v, first_key, kv_head);
     cotangents.o = at(all_cotangents.o, p.grad_o, rows.first, rows.head);
     if (p.has_dlse)
       cotangents.lse = static_cast<const float*>(all_cotangents.lse) +
@@ -45,9 +45,12 @@ struct RowBlock {
   /// The same mask by a window: row r's diagonal is that of row first + r of the whole.
   static AttentionProblem fields(const AttentionProblem& whole, const Piece& rows) {
     flashbook_problem p = whole.fields();
-    const Index diagonal = whole.member(rows.batch).diagonal + rows.first;
+    const Member member = member_of(whole, rows);
+    const Index diagonal = member.diagonal + rows.first - member.first_q;
     p.batch = p.members = p.heads_q = p.heads_kv = 1;
+    p.packed = 0;
     p.n_q = rows.count;
+    p.n_k = member.n_k;
     p.alignment = FLASHBOOK_TOP_LEFT;  // row 0's diagonal key is 0
     if (p.causal) p.window_right = std::min<Index>(p.window_right, 0);
     p.causal = 0;
@@ -143,7 +146,11 @@ std::vector<ExpectedRows> expect_sample(const AttentionProblem& problem, const I
                                         const Arithmetic& arithmetic) {
   const flashbook_problem& p = problem.fields();
   const std::set<Piece> chosen = sample(p.batch, p.heads_q, p.n_q, seed, stream_rows);
-  const std::vector<Piece> pieces(chosen.begin(), chosen.end());
+  std::vector<Piece> pieces(chosen.begin(), chosen.end());
+  for (Piece& piece : pieces) {
+    const Member member = member_of(problem, piece);
+    piece.count = std::min(piece.count, member.first_q + member.n_q - piece.first);
+  }
   std::vector<std::optional<ExpectedRows>> expected(pieces.size());
   parallel_for(static_cast<Index>(pieces.size()), [&](Index i) {
     const auto n = static_cast<std::size_t>(i);

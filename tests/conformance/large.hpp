@@ -23,8 +23,9 @@ struct Judgement {
 /// A problem of more than `most_pairs` pairs of a query and a key is judged by a sample. Rows of O,
 /// LSE and dQ: blocks of 16, the first, the last and others drawn with the data's seed, by all
 /// gates. Keys, for dK and dV: blocks of 16, by gate 1, and from the LSE and O that were computed,
-/// which is why it is done only if their sampled rows passed. Such a problem is dense and has no
-/// bias, ALiBi or sinks, and a materialised path's dK and dV are not looked at.
+/// which is why it is done only if their sampled rows passed. Such a problem has no bias, ALiBi or
+/// sinks; packed, its members leave no slack and only rows are judged; and a materialised path's dK
+/// and dV are not looked at.
 class RunJudge {
  public:
   /// What the tensors are in must outlive this.

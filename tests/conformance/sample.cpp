@@ -27,4 +27,11 @@ std::set<Piece> sample(Index batch, Index heads, Index tokens, std::uint64_t see
   return pieces;
 }
 
+Member member_of(const AttentionProblem& problem, const Piece& rows) {
+  if (!problem.fields().packed) return problem.member(rows.batch);
+  const std::vector<Index>& first = problem.cu_seqlens_q();
+  return problem.member(std::upper_bound(first.begin(), first.end(), rows.first) - first.begin() -
+                        1);
+}
+
 }  // namespace flashbook::conformance

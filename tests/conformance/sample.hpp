@@ -24,4 +24,8 @@ struct Piece {
 std::set<Piece> sample(Index batch, Index heads, Index tokens, std::uint64_t seed,
                        std::uint64_t stream);
 
+/// The member that holds rows of a piece: a batch entry, or of a packed problem, whose members
+/// leave no slack, the one in which the piece begins.
+Member member_of(const AttentionProblem& problem, const Piece& rows);
+
 }  // namespace flashbook::conformance

@@ -48,6 +48,11 @@ KERNELS = {
     "fa3": (os.path.join(CUDA, "forward"), "fa3",
             "run_judged({}::launch_all<half, 64>, options, \"hq=2 nq=150 nk=750 d=40 "
             "dtype=fp16 cu_q=0,50,60,150 cu_k=0,550,610,750 data=huge-key plant=nan-v\")"),
+    "fa2": (os.path.join(CUDA, "forward"), "fa2",
+            "run_judged([](const auto& problem, const auto& tensors, void*, void* stream) {{ "
+            "using namespace {0}; return Launch<half>(problem, tensors, stream)"
+            ".template start<Shape<64>, Scores::products>(); }}, options, "
+            "\"nq=70 nk=450 d=64 dtype=fp16 data=logits-1e10\")"),
     "exp2": (os.path.join(CUDA, "forward"), "exp2",
              "run_judged({}::launch_all<half, 64>, options, \"nq=20 nk=1 d=8 dtype=fp16 data=logits-1e10\")"),
     "lazy_rescale": (os.path.join(CUDA, "forward"), "lazy_rescale",
@@ -306,6 +311,8 @@ BUGS = [
     ("K_given_back_to_the_own_block_alone", "persistent_attention", "unfinished_copy",
      "tma_io.cuh: tma_load_multicast(tile.at(row, column)", "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, again);",
      "    wgmma_wait<0>(accumulators(S));\n    smem.K.release(keys, true);"),
+    ("equal_large_keys_weighed_by_product", "fa2", "wrong", None, "if (rows.by_product) {",
+     "if (rows.row[0][0].m > -INFINITY) {"),
     ("V_of_another_member_multiplied", "fa3", "wrong", None, "if (is_V && hidden > 0 &&", "if (is_V && hidden > 200 &&"),
     ("first_overflow_ignored", "fa3", "wrong", None, "!again && any(!is_finite())", "false"),
     ("repeated_relative_to_the_same_maxima", "fa3", "wrong", None, "if (again || !p.e.folded())",

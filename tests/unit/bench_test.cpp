@@ -112,6 +112,32 @@ TEST_CASE("--shape: lists, masks, defaults") {
   CHECK(one[0].causal);
 }
 
+TEST_CASE("--shape: packed shapes stand beside the same tokens as a batch") {
+  const std::vector<Shape> shapes = parse_shapes("n=40 d=16 b=3 h=2 packed", Machine::gpu);
+  REQUIRE(shapes.size() == 2);
+  CHECK_FALSE(shapes[0].packed);
+  CHECK(shapes[1].packed);
+  CHECK(text_of(shapes[1]) == "n = 40, d = 16, packed, 3 members, 2 heads");
+  CHECK(nominal_flops(shapes[1], Pass::forward) == nominal_flops(shapes[0], Pass::forward));
+  const AttentionProblem problem = problem_of(shapes[1], DType::fp16);
+  CHECK(problem.cu_seqlens_q() == std::vector<std::int64_t>{0, 40, 80, 120});
+  CHECK(problem.cu_seqlens_k() == problem.cu_seqlens_q());
+}
+
+TEST_CASE("a packed shape is timed and judged as what it is") {
+  FakeDevice device({1e-3});
+  const KernelPair pairs[] = {{"fa2", &emulated::fa2_forward, nullptr},
+                              {"tensor_core", &emulated::tensor_core_forward, nullptr}};
+  const Shape packed = {3, 2, 40, 16, true, true};
+  const AttentionProblem problem = problem_of(packed, DType::fp16);
+  const Tensors tensors(DType::fp16, 3 * 2 * 40 * 16);
+  KernelTeam team(device, pairs);
+  const std::vector<Row> rows = bench({packed, Pass::forward, problem, tensors}, {&team}, {}, {});
+  CHECK(named(rows, "cuda.fa2@gpu").seconds);
+  CHECK(named(rows, "cuda.tensor_core@gpu").note.find("cu_seqlens") != std::string::npos);
+  CHECK(tables(rows).find("forward, d = 16, causal, packed, n = 40") != std::string::npos);
+}
+
 TEST_CASE("--shape: what cannot be is refused by its word") {
   for (const char* text :
        {"n=0 d=64", "n=-1 d=64", "n=512 d=257", "n=512x d=64", "n= d=64", "n d=64", "n=512", "d=64",

@@ -77,6 +77,26 @@ TEST_CASE("rows are judged alike with dK and dV and without") {
   CHECK(rows.directions.size() + 2 == all.directions.size());
 }
 
+TEST_CASE("rows of packed members: right ones pass, a hundredth too large fails") {
+  const ProblemSpec spec = parse_problem(
+      "nq=2200 nk=2200 hq=2 hkv=1 d=8 causal dtype=bf16 cu_q=0,703,703,1500,2200 "
+      "cu_k=0,500,600,1500,2200");
+  const Data data(spec, 3);
+  Results results(spec.problem);
+  const io::Blocked fa2("io.fa2");
+  fa2.forward(spec.problem, data.inputs(), results.outputs());
+  const auto judged = [&] {
+    return judge_run(spec, 3, data, results, fa2.properties(), true, false);
+  };
+  const Judgement right = judged();
+  for (const std::string& fault : right.faults) FAIL_CHECK(fault);
+  CHECK(right.outputs.size() == 2);
+  CHECK(right.sampled.find("rows") != std::string::npos);
+  auto* lse = static_cast<float*>(results.outputs().lse);
+  for (Index i = 0; i < 2 * 2200; ++i) lse[i] *= 1.01f;
+  CHECK_FALSE(judged().faults.empty());
+}
+
 TEST_CASE("a sample of rows and keys: right results pass") {
   check_passes(LargeRun("b=2 hq=4 hkv=2 nq=700 nk=800 d=16 dlse dtype=fp32"));
   check_passes(LargeRun("hq=2 nq=1200 nk=1900 d=16 causal align=top-left layout=bhnd dtype=bf16"));

@@ -17,15 +17,26 @@ using conformance::Results;
 
 /// Tensors of one launch. O and LSE are there for backward passes.
 struct InputSet {
-  InputSet(Device& device, std::size_t bytes, std::size_t saved, std::size_t saved_lse)
+  InputSet(Device& device, std::size_t bytes, std::size_t saved, std::size_t saved_lse,
+           std::size_t offsets)
       : q(device, "Q", bytes),
         k(device, "K", bytes),
         v(device, "V", bytes),
         grad_o(device, "dO", saved),
         o(device, "O", saved),
-        lse(device, "LSE", saved_lse) {}
+        lse(device, "LSE", saved_lse),
+        cu_seqlens(device, "cu_seqlens", offsets) {}
+
+  /// Inputs of a forward pass; outputs are null.
+  ForwardTensors inputs() const {
+    ForwardTensors tensors = {q.data(), k.data(), v.data(), nullptr, nullptr};
+    tensors.cu_seqlens_q = tensors.cu_seqlens_k =
+        reinterpret_cast<const std::int64_t*>(cu_seqlens.data());
+    return tensors;
+  }
 
   DeviceMemory q, k, v, grad_o, o, lse;
+  DeviceMemory cu_seqlens;  ///< of queries and of keys; empty unless packed
 };
 
 namespace {
@@ -112,8 +123,10 @@ struct ForwardSet {
         lse(device, "LSE", lse_bytes(problem)) {}
 
   ForwardTensors tensors() const {
-    return {input.q.data(), input.k.data(), input.v.data(), o.data(),
-            reinterpret_cast<float*>(lse.data())};
+    ForwardTensors tensors = input.inputs();
+    tensors.o = o.data();
+    tensors.lse = reinterpret_cast<float*>(lse.data());
+    return tensors;
   }
   void collect(Results& room, std::int64_t element_bytes) const {
     bench::collect(o, room.outputs().o, element_bytes);
@@ -211,14 +224,17 @@ void KernelTeam::load(const Task& task) {
   const std::size_t bytes = tensor_bytes(task.problem), lse = lse_bytes(task.problem);
   const bool backward = task.pass == Pass::backward;
   const Inputs inputs = task.tensors.inputs();
+  const std::vector<std::int64_t>& members = task.problem.cu_seqlens_q();  // those of keys, too
+  const std::size_t offsets = members.size() * sizeof(std::int64_t);
   sets_.clear();
   for (std::size_t n = rotated_sets(4 * bytes); n > 0; --n) {
-    sets_.push_back(
-        std::make_unique<InputSet>(device_, bytes, backward ? bytes : 0, backward ? lse : 0));
+    sets_.push_back(std::make_unique<InputSet>(device_, bytes, backward ? bytes : 0,
+                                               backward ? lse : 0, offsets));
     const InputSet& set = *sets_.back();
     device_.copy_in(set.q.data(), inputs.q, bytes);
     device_.copy_in(set.k.data(), inputs.k, bytes);
     device_.copy_in(set.v.data(), inputs.v, bytes);
+    if (offsets > 0) device_.copy_in(set.cu_seqlens.data(), members.data(), offsets);
     if (backward) device_.copy_in(set.grad_o.data(), task.tensors.cotangents().o, bytes);
   }
 }
@@ -231,11 +247,12 @@ void KernelTeam::save_forward(const Task& task) {
     if (pair.forward && pair.forward->refusal(p).empty()) saver = pair.forward;
   if (!saver) return;
   const DeviceMemory workspace(device_, "the workspace", saver->workspace_bytes(p));
-  for (const auto& set : sets_)
-    check(saver->launch(p,
-                        {set->q.data(), set->k.data(), set->v.data(), set->o.data(),
-                         reinterpret_cast<float*>(set->lse.data())},
-                        workspace.data(), device_.stream()));
+  for (const auto& set : sets_) {
+    ForwardTensors tensors = set->inputs();
+    tensors.o = set->o.data();
+    tensors.lse = reinterpret_cast<float*>(set->lse.data());
+    check(saver->launch(p, tensors, workspace.data(), device_.stream()));
+  }
   device_.finish();
 }
 

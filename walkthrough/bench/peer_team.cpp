@@ -110,6 +110,7 @@ PeerTeam::PeerTeam(const std::string& python, const fs::path& script, const Tens
 
 std::vector<Entry> PeerTeam::enter(const Task& task, const Wanted& wanted) try {
   std::vector<Entry> entries;
+  if (task.shape.packed) return entries;  // their kernels take no members
   for (const std::string name : set_problem(*peers_, task)) {
     if (!wanted(name)) continue;
     Entry entry = {name, {}, {judged_of(task.pass)}, nullptr, {}};

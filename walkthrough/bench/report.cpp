@@ -18,16 +18,17 @@ using Rows = std::vector<const Row*>;
 struct Group {
   Pass pass;
   Index d;
-  bool causal;
+  bool causal, packed;
 
-  auto key() const { return std::tuple(pass, d, causal); }
+  auto key() const { return std::tuple(pass, d, causal, packed); }
   std::string text() const {
-    return std::string(name(pass)) + ", d = " + std::to_string(d) + (causal ? ", causal" : "");
+    return std::string(name(pass)) + ", d = " + std::to_string(d) + (causal ? ", causal" : "") +
+           (packed ? ", packed" : "");
   }
 };
 
 Group group_of(const Row& row) {
-  return {row.pass, row.shape.d, row.shape.causal};
+  return {row.pass, row.shape.d, row.shape.causal, row.shape.packed};
 }
 
 /// In the order in which they first come.
@@ -207,16 +208,17 @@ std::string tables(const std::vector<Row>& all) {
 Records records_of(const std::vector<Row>& rows) {
   using Value = Records::Value;
   const auto value = [](std::optional<double> x) { return x ? Value(*x) : Value(); };
-  Records records = {{"impl", "pass", "dtype", "head_dim", "causal", "batch", "heads", "seqlen",
-                      "ms", "tflops", "error_margin", "spread", "gemm_tflops", "note"},
+  Records records = {{"impl", "pass", "dtype", "head_dim", "causal", "packed", "batch", "heads",
+                      "seqlen", "ms", "tflops", "error_margin", "spread", "gemm_tflops", "note"},
                      {}};
   for (const Row& row : rows) {
     const bool rate = has_rate(row);
-    records.rows.push_back(
-        {row.impl, name(row.pass), name(row.dtype), row.shape.d, row.shape.causal, row.shape.batch,
-         row.shape.heads, row.shape.n, row.seconds ? Value(*row.seconds * 1e3) : Value(),
-         rate ? Value(row.flops_rate() / 1e12) : Value(), value(row.margin), value(row.spread),
-         row.gemm_flops ? Value(*row.gemm_flops / 1e12) : Value(), row.note});
+    records.rows.push_back({row.impl, name(row.pass), name(row.dtype), row.shape.d,
+                            row.shape.causal, row.shape.packed, row.shape.batch, row.shape.heads,
+                            row.shape.n, row.seconds ? Value(*row.seconds * 1e3) : Value(),
+                            rate ? Value(row.flops_rate() / 1e12) : Value(), value(row.margin),
+                            value(row.spread),
+                            row.gemm_flops ? Value(*row.gemm_flops / 1e12) : Value(), row.note});
   }
   return records;
 }

@@ -24,7 +24,7 @@ Convention convention_of(Machine machine) {
 struct Words {
   std::vector<Index> n, d;
   std::optional<Index> batch, heads;
-  bool causal = false, dense = false;
+  bool causal = false, dense = false, packed = false;
 };
 
 Index number_in(const std::string& word, const std::string& digits, Index most) {
@@ -51,6 +51,8 @@ void read_word(Words& words, const std::string& word) {
     words.causal = true;
   else if (word == "dense")
     words.dense = true;
+  else if (word == "packed")
+    words.packed = true;
   else if (key == "n" && key != word)
     words.n = list_in(word, Index{1} << 20);
   else if (key == "d" && key != word)
@@ -60,20 +62,22 @@ void read_word(Words& words, const std::string& word) {
   else if (key == "h" && key != word)
     words.heads = number_in(word, word.substr(2), 1024);
   else
-    throw InputError("--shape has '" + word +
-                     "': pass n=TOKENS, d=CHANNELS, b=BATCH, h=HEADS, causal or dense, such as "
-                     "\"n=4096 d=128 causal\"");
+    throw InputError(
+        "--shape has '" + word +
+        "': pass n=TOKENS, d=CHANNELS, b=BATCH, h=HEADS, causal, dense or packed, such as "
+        "\"n=4096 d=128 causal\"");
 }
 
 std::vector<Shape> combine(const Words& words, const Convention& convention) {
   std::vector<Shape> shapes;
   for (const Index d : words.d)
     for (const bool causal : {false, true})
-      for (const Index n : words.n)
-        if (causal ? words.causal : words.dense || !words.causal)
-          shapes.push_back({words.batch.value_or(std::max<Index>(convention.tokens / n, 1)),
-                            words.heads.value_or(std::max<Index>(convention.width / d, 1)), n, d,
-                            causal});
+      for (const bool packed : {false, true})
+        for (const Index n : words.n)
+          if ((causal ? words.causal : words.dense || !words.causal) && packed <= words.packed)
+            shapes.push_back({words.batch.value_or(std::max<Index>(convention.tokens / n, 1)),
+                              words.heads.value_or(std::max<Index>(convention.width / d, 1)), n, d,
+                              causal, packed});
   return shapes;
 }
 
@@ -96,26 +100,35 @@ double nominal_flops(const Shape& shape, Pass pass) {
 }
 
 AttentionProblem problem_of(const Shape& shape, DType dtype) {
+  const Index batch = shape.packed ? 1 : shape.batch;
+  const Index tokens = shape.packed ? shape.batch * shape.n : shape.n;
   flashbook_problem p =
-      dense_problem(shape.batch, shape.heads, shape.heads, shape.n, shape.n, shape.d, shape.d);
+      dense_problem(batch, shape.heads, shape.heads, tokens, tokens, shape.d, shape.d);
   p.dtype = static_cast<std::int32_t>(dtype);
   p.causal = shape.causal;
-  const flashbook_strides strides = bhnd_strides(shape.n, shape.heads, shape.d);
+  const flashbook_strides strides = bhnd_strides(tokens, shape.heads, shape.d);
   for (flashbook_strides* each :
        {&p.q, &p.k, &p.v, &p.o, &p.grad_o, &p.grad_q, &p.grad_k, &p.grad_v})
     *each = strides;
-  return AttentionProblem(p);
+  if (!shape.packed) return AttentionProblem(p);
+  p.packed = 1;
+  p.members = shape.batch;
+  std::vector<Index> offsets;
+  for (Index member = 0; member <= shape.batch; ++member) offsets.push_back(member * shape.n);
+  return AttentionProblem(p, offsets, offsets);
 }
 
 std::string text_of(const Shape& shape) {
   return "n = " + std::to_string(shape.n) + ", d = " + std::to_string(shape.d) +
-         (shape.causal ? ", causal" : "") + ", batch " + std::to_string(shape.batch) + ", " +
+         (shape.causal ? ", causal" : "") +
+         (shape.packed ? ", packed, " + std::to_string(shape.batch) + " members, "
+                       : ", batch " + std::to_string(shape.batch) + ", ") +
          std::to_string(shape.heads) + (shape.heads == 1 ? " head" : " heads");
 }
 
 std::vector<Shape> default_shapes(Machine machine) {
-  if (machine == Machine::cpu) return combine({{128, 256}, {64}, 1, 2, true, true}, {});
-  return combine({{512, 1024, 2048, 4096, 8192, 16384}, {64, 128, 256}, {}, {}, true, true},
+  if (machine == Machine::cpu) return combine({{128, 256}, {64}, 1, 2, true, true, false}, {});
+  return combine({{512, 1024, 2048, 4096, 8192, 16384}, {64, 128, 256}, {}, {}, true, true, false},
                  convention_of(machine));
 }
 

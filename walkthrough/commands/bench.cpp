@@ -240,7 +240,8 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--pass", a->pass, "forward, backward or both")->capture_default_str();
   verb->add_option("--shape", a->shapes,
-                   "such as \"n=512,4096 d=128 causal dense\", also b= and h=; may come again; "
+                   "such as \"n=512,4096 d=128 causal dense packed\", also b= and h=; may come "
+                   "again; "
                    "default: the grid of the published tables");
   verb->add_option("--dtype", a->dtype, "fp16, bf16 or fp32; default: bf16 on a GPU, else fp32");
   verb->add_option("--on", a->on, "gpu or cpu; default: gpu if there is one");

@@ -87,6 +87,7 @@ std::optional<Json> bench_part(const std::string& kernel, const std::vector<benc
                     {"of_gemm", of_gemm},
                     {"spread", *row.spread},
                     {"error_margin", *row.margin}});
+    if (row.shape.packed) list.back()["packed"] = true;
   }
   if (list.empty()) return std::nullopt;
   return Json{{"rows", list}};

@@ -55,6 +55,10 @@ void add_distant_keys(Builder& builder) {
   for (const char* data : {"rising", "huge-key"})
     add((data + std::string("-members")).c_str(),
         "nq=205 nk=450 d=16 cu_q=0,70,200 cu_k=0,290,440 data=" + std::string(data), "bf16");
+  // Equal keys in many tiles: their products with c are rounded alike, and off by far more than 1.
+  for (const char* d : {"64", "128", "256"})
+    add((std::string("equal-keys-1e10-d") + d).c_str(),
+        std::string("nq=70 nk=450 data=logits-1e10 d=") + d, "bf16");
   // Products of P and V overflow before P does.
   add("large-v", "nq=70 nk=450 d=64 data=rising-large-v", "bf16");
 }
