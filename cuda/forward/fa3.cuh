@@ -56,9 +56,11 @@ struct Consumer {
 
   FLASHBOOK_DEVICE Work work() const { return smem.work(slot); }
   FLASHBOOK_DEVICE Visible visible() const { return work().visible(p.tensors.sizes); }
-  FLASHBOOK_DEVICE KeyTiles<S::B_c> key_tiles_of(int s) const {
-    return key_tiles<S>(smem.work(s), p.tensors.sizes);
+  FLASHBOOK_DEVICE KeyTiles<S::B_c> tiles_of_keys() const {
+    return key_tiles<S>(work(), p.tensors.sizes);
   }
+  /// Tiles of keys of the task in a slot.
+  FLASHBOOK_DEVICE int count_of(int s) const { return uniform(smem.loads(s).count); }
   /// The member's row that is this thread's first; the other is row + 8.
   FLASHBOOK_DEVICE int row() const { return work().first + mma::warp_row() - 64 + mma::lane() / 4; }
 
@@ -66,12 +68,11 @@ struct Consumer {
   FLASHBOOK_DEVICE int take(unsigned next) {
     const unsigned s = rows % S::Q_stages;
     mbarrier_wait(smem.full_Q[s], rows / S::Q_stages % 2);
-    const int round = uniform(int(smem.task(next, 8)));
-    const bool has_keys = round >= 0 && uniform(key_tiles_of(next).count()) > 0;
+    const bool has_keys = count_of(next) > 0;
     if constexpr (S::keeps_Q)
       if (has_keys) load_Q(Q, smem.Q[s], 64 * turns.consumer);
     if (S::keeps_Q || !has_keys) give_Q();
-    return round;
+    return uniform(smem.round(next));
   }
   FLASHBOOK_DEVICE void give_Q() {
     sync_warp();
@@ -106,12 +107,14 @@ struct Consumer {
     turns.pass();
   }
 
-  /// Numbers of the tiles that all of the 64 rows see; none, if masking also scales.
+  /// Numbers of the tiles that all of the 64 rows see, of those that exist; none, if masking also
+  /// scales.
   FLASHBOOK_DEVICE Range unmasked_tiles() const {
     if (again || !p.e.folded()) return {0, 0};
     const int first = work().first + 64 * turns.consumer;
+    if (first >= work().n_q) return {0, count_of(slot)};
     const Range seen = visible().keys_of_all(Range{first, first + 64});
-    const Range some = key_tiles_of(slot).within(seen);
+    const Range some = tiles_of_keys().within(seen);
     return {uniform(some.begin), uniform(some.end)};
   }
   FLASHBOOK_DEVICE void cap() {
@@ -127,7 +130,7 @@ struct Consumer {
   }
   /// Masks tile t, follows its maxima, and S becomes P = 2^(c (S - m)).
   FLASHBOOK_DEVICE void weigh_masked(int t) {
-    for_visible(S_rmem[0], visible(), row(), key_tiles_of(slot).first(t),
+    for_visible(S_rmem[0], visible(), row(), tiles_of_keys().first(t),
                 [&](float s, int, int) { return p.e.first * s; });
     float m_tile[1][2];
     softmax.maxima(m_tile, S_rmem);
@@ -135,17 +138,45 @@ struct Consumer {
     softmax.weigh_differences(S_rmem, p.e);
     is_settled = softmax.by_product && all(has_base(0) && has_base(1));
   }
-  /// Columns [8 from, 8 to) of S become P = 2^(c S - M).
-  template <int from, int to>
-  FLASHBOOK_DEVICE void weigh() {
-    auto& part = reinterpret_cast<float(&)[to - from][4]>(S_rmem[0][from]);
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      RowState& state = softmax.row[0][h];
-      state.l += weigh_row_by_product(part, h, p.e, state.m);
+  /// Tiles from t on, masked and with maxima, until one needs neither. Returns that one's number.
+  FLASHBOOK_DEVICE int attend_masked(int t, int count, const Range& unmasked) {
+#pragma unroll 1
+    for (; t < count && !(is_settled && unmasked.holds(t)); ++t, ++keys) {
+      start_both(t > 1);
+      wgmma_wait<1>(accumulators(S_rmem));
+      smem.K.release(keys + 1);
+      cap();
+      pin(accumulators(S_rmem));
+      wgmma_wait<0>(accumulators(O));  // a mask needs registers that O's product reads
+      smem.V.release(keys);
+      weigh_masked(t);
+      mma::to_left<T>(P, S_rmem);
     }
+    return t;
   }
-
+  /// Tiles from t to `end`, relative to the maxima that stand. Half of the weights while the tensor
+  /// cores add to O: early enough to give V back, late enough to be free.
+  FLASHBOOK_DEVICE int attend_unmasked(int t, int end) {
+    constexpr int half = n_8 / 2;
+    RowState(&row)[2] = softmax.row[0];
+    const float c = p.e.c, M[2] = {c * base_of(row[0].m), c * base_of(row[1].m)};
+    float l[2] = {row[0].l, row[1].l};
+#pragma unroll 1
+    for (; t < end; ++t, ++keys) {
+      start_both(t > 1);
+      wgmma_wait<1>(accumulators(S_rmem));
+      cap();
+      weigh(columns<0, half>(S_rmem), c, M, l);
+      smem.K.release_after(l[0] + l[1], keys + 1);
+      wgmma_wait<0>(accumulators(O));
+      smem.V.release(keys);
+      weigh(columns<half, n_8>(S_rmem), c, M, l);
+      mma::to_left<T>(P, S_rmem);
+    }
+    row[0].l = l[0];
+    row[1].l = l[1];
+    return t;
+  }
   /// All keys of a tile, but for P V of the last. `has_S`: that of the first is done.
   FLASHBOOK_DEVICE void attend(int count, bool has_S) {
     const Range unmasked = unmasked_tiles();
@@ -154,24 +185,11 @@ struct Consumer {
     cap();
     weigh_masked(0);
     mma::to_left<T>(P, S_rmem);
+    int t = 1;
 #pragma unroll 1
-    for (int t = 1; t < count; ++t, ++keys) {
-      start_both(t > 1);
-      wgmma_wait<1>(accumulators(S_rmem));
-      smem.K.release(keys + 1);
-      cap();
-      // Half of the weights while the tensor cores add to O: early enough to give V back, late
-      // enough to be free. A masked tile needs registers that O's product still reads.
-      const bool is_plain = is_settled && unmasked.holds(t);
-      if (is_plain) weigh<0, n_8 / 2>();
-      pin(accumulators(S_rmem));
-      wgmma_wait<0>(accumulators(O));
-      smem.V.release(keys);
-      if (is_plain)
-        weigh<n_8 / 2, n_8>();
-      else
-        weigh_masked(t);
-      mma::to_left<T>(P, S_rmem);
+    while (t < count) {
+      t = attend_masked(t, count, unmasked);
+      t = attend_unmasked(t, unmasked.end);
     }
   }
   /// O = O + P V of the last keys; beside it, if it can, S of the next task's first, which `has_S`
@@ -180,7 +198,7 @@ struct Consumer {
     int next = -1;
     if constexpr (!S::keeps_Q) give_Q();
     if constexpr (S::chains) next = take((slot + 1) % task_slots);
-    has_S = next >= 0 && uniform(key_tiles_of((slot + 1) % task_slots).count()) > 0;
+    has_S = next >= 0 && count_of((slot + 1) % task_slots) > 0;
     if (has_S) {
       start_both(accumulate);
       wgmma_wait<0>(accumulators(S_rmem), accumulators(O));
@@ -215,7 +233,7 @@ struct Consumer {
     int round = take(slot);
 #pragma unroll 1
     while (round >= 0) {
-      const int count = uniform(key_tiles_of(slot).count());
+      const int count = count_of(slot);
       int next = -1;
       if (count > 0) {
         attend(count, has_S);
@@ -308,5 +326,5 @@ const ForwardKernel fa3_forward = {
     [](const flashbook_problem& p) { return hopper_product_refusal(p, compute_capability()); },
     [](const flashbook_problem&) { return std::size_t{0}; },
     fa3::launch_fa3,
-    {.nan_rows = 384, .nan_keys = 128, .hopper_only = true}};
+    {.nan_rows = 256, .nan_keys = 128, .hopper_only = true}};
 }

@@ -7,26 +7,8 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::fa3 {
 
-/// Tiles for rows of up to D channels. 128 threads hold 64 rows of O and S, in fp32, and of P and,
-/// at D = 128, Q, in 16 bits; registers are a consumer's thread's, of which the producer's has the
-/// rest of a third or a quarter of 512.
-///
-///   D    consumers  B_r  B_c  Q        shared memory   O + S + P + Q        of registers
-///   64   3          192  128  2 tiles       112 KiB    32 + 64 + 32         160
-///   128  2          128  128  1 tile        160 KiB    64 + 64 + 32 + 32    232
-///   256  2          128  64   1 tile        192 KiB    128 + 32 + 16        232
-template <int width>
-struct Shape {
-  static constexpr int D = width, stages = 2, cluster = 1;
-  static constexpr int consumers = D == 64 ? 3 : 2, threads = 128 * (1 + consumers);
-  static constexpr int B_r = 64 * consumers, B_c = D <= 128 ? 128 : 64;
-  static constexpr int producer_registers = D == 64 ? 32 : 40;
-  static constexpr int consumer_registers = D == 64 ? 160 : 232;
-  static constexpr bool keeps_Q = D == 128;  ///< in registers
-  static constexpr int Q_stages = D == 64 ? 2 : 1;
-  /// Whether the next tile's Q can be there before this one's is given back.
-  static constexpr bool chains = keeps_Q || Q_stages == 2;
-};
+template <int D>
+using Shape = persistent::TileShape<D>;
 
 template <class T>
 struct Parameters : ProductParameters<T>, TmaMaps {
@@ -37,54 +19,6 @@ struct Parameters : ProductParameters<T>, TmaMaps {
   FLASHBOOK_DEVICE float capped(float product) const {
     return this->options.softcap * tanhf(this->tensors.sizes.scale * product * inverse_cap);
   }
-};
-
-/// A tile of rows, and the block's round in which it is computed; -1: there is no other.
-struct Task {
-  Work work;
-  int round;
-};
-
-/// Where tasks lie. When the producer writes one down, the two or three before it may not have been
-/// taken, and the one before those may be read until its rows are stored.
-constexpr int task_slots = 8;
-
-template <class T, class S>
-struct Smem : PersistentSmem<T, S> {
-  Mbarrier landed;  ///< complete when a tile of V is there that must be cleared
-  Tile<int, task_slots, 12> task;
-
-  /// By all threads.
-  FLASHBOOK_DEVICE void initialise() {
-    if (threadIdx.x == 0) mbarrier_init(landed, 1);
-    PersistentSmem<T, S>::initialise();
-  }
-
-  FLASHBOOK_DEVICE void write_task(int slot, const Task& of) {
-    const auto words_of = std::bit_cast<TaskWords>(of);
-#pragma unroll
-    for (int i = 0; i < 9; ++i) task(slot, i) = words_of.word[i];
-  }
-  FLASHBOOK_DEVICE Work work(int slot) {
-    const uint4 low = load_vector<uint4>(task.at(slot, 0)),
-                high = load_vector<uint4>(task.at(slot, 4));
-    return std::bit_cast<Work>(WorkWords{low, high});
-  }
-  /// By a consumer's warp. One predicated store: a branch would split the warp.
-  FLASHBOOK_DEVICE void note_overflow(int round, bool notes) {
-    const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
-    const int bits = this->overflowed(warp, round / 32);
-    sync_warp();
-    if (notes && mma::lane() == 0) this->overflowed(warp, round / 32) = bits | 1 << round % 32;
-  }
-
- private:
-  struct TaskWords {
-    int word[9];
-  };
-  struct WorkWords {
-    uint4 low, high;
-  };
 };
 
 /// The keys that a block's rows see, in tiles of B_c from the last: tile t holds those from
@@ -112,6 +46,71 @@ FLASHBOOK_DEVICE int uniform(int x) {
   return shuffle(x, 0);
 }
 
+/// The keys of a task as its producer loads them, found once: a division would keep a tile waiting.
+struct KeyLoads {
+  int count;    ///< tiles of keys
+  int end;      ///< the token behind the last key
+  int hidden;   ///< rows of the last tile that come before the first key
+  int kv_head;  ///< of K and V
+  int batch;
+};
+
+/// A tile of rows, and the block's round in which it is computed; -1: there is no other.
+struct Task {
+  Work work;
+  int round;
+  KeyLoads loads;
+};
+
+/// Where tasks lie. When the producer writes one down, the two or three before it may not have been
+/// taken, and the one before those may be read until its rows are stored.
+constexpr int task_slots = 8;
+
+template <class T, class S>
+struct Smem : PersistentSmem<T, S> {
+  Mbarrier landed;                 ///< complete when a tile of V is there that must be cleared
+  Tile<int, task_slots, 20> task;  ///< 14 words, each a whole number of chunks
+
+  /// By all threads.
+  FLASHBOOK_DEVICE void initialise() {
+    if (threadIdx.x == 0) mbarrier_init(landed, 1);
+    PersistentSmem<T, S>::initialise();
+  }
+
+  FLASHBOOK_DEVICE void write_task(int slot, const Task& of) {
+    const auto words_of = std::bit_cast<TaskWords>(of);
+#pragma unroll
+    for (int i = 0; i < words; ++i) task(slot, i) = words_of.word[i];
+  }
+  FLASHBOOK_DEVICE int round(int slot) {
+    return task(slot, 8);
+  }
+  FLASHBOOK_DEVICE KeyLoads loads(int slot) {
+    return {task(slot, 9), task(slot, 10), task(slot, 11), task(slot, 12), task(slot, 13)};
+  }
+  FLASHBOOK_DEVICE Work work(int slot) {
+    const uint4 low = load_vector<uint4>(task.at(slot, 0)),
+                high = load_vector<uint4>(task.at(slot, 4));
+    return std::bit_cast<Work>(WorkWords{low, high});
+  }
+  /// By a consumer's warp. One predicated store: a branch would split the warp.
+  FLASHBOOK_DEVICE void note_overflow(int round, bool notes) {
+    const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
+    const int bits = this->overflowed(warp, round / 32);
+    sync_warp();
+    if (notes && mma::lane() == 0) this->overflowed(warp, round / 32) = bits | 1 << round % 32;
+  }
+
+ private:
+  static constexpr int words = 14;
+  struct TaskWords {
+    int word[words];
+  };
+  struct WorkWords {
+    uint4 low, high;
+  };
+};
+
 /// A warp, of which lane 0 starts the copies.
 template <class T, class S>
 struct Producer {
@@ -120,65 +119,72 @@ struct Producer {
   bool again;                                ///< only what overflowed
   unsigned rows = 0, keys = 0, cleared = 0;  ///< tiles so far
 
-  /// Writes down the next task from `round` on; nobody reads its slot any more. Returns its round.
-  FLASHBOOK_DEVICE int find(int round) {
+  FLASHBOOK_DEVICE KeyLoads loads_of(const Work& work) const {
+    const KeyTiles<S::B_c> tiles = key_tiles<S>(work, p.tensors.sizes);
+    const int count = tiles.count();
+    return {count, work.k_token + tiles.keys.end, tiles.keys.begin - tiles.first(count - 1),
+            p.order.sharing.quotient(work.head), work.batch(p.members)};
+  }
+  /// The next task from `round` on; its round is -1 if there is none.
+  FLASHBOOK_DEVICE Task find(int round) const {
     TileOrder::Place place;
     for (; p.order.find(place, round, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
          ++round) {
       if (again && !smem.has_overflowed(round)) continue;
       const Work work = work_at(place.number, place.head, p.tensors.sizes, p.members, S::B_r);
-      if (work.is_nothing()) continue;
-      if (mma::lane() == 0) smem.write_task(rows % task_slots, {work, round});
-      return round;
+      if (!work.is_nothing()) return {work, round, loads_of(work)};
     }
-    if (mma::lane() == 0) smem.write_task(rows % task_slots, {{}, -1});
-    return -1;
+    return {{}, -1, {}};
   }
-  /// Loads the next task's Q, with which the consumers learn of it. Returns its round.
+  /// Writes down the next task from `round` on, whose slot nobody reads any more, and loads its Q,
+  /// with which the consumers learn of it. Returns its round.
   FLASHBOOK_DEVICE int announce(int round) {
-    round = find(round);
+    const Task task = find(round);
     const unsigned s = rows % S::Q_stages;
-    mbarrier_wait(smem.empty_Q[s], rows / S::Q_stages % 2 ^ 1);
     if (mma::lane() == 0) {
-      const Work work = smem.work(rows % task_slots);
-      if (round >= 0 && key_tiles<S>(work, p.tensors.sizes).count() > 0)
-        load_rows(smem.Q[s], p.Q_map, work.q_token + work.first, work.head, work.batch(p.members),
-                  smem.full_Q[s]);
+      smem.write_task(rows % task_slots, task);
+      mbarrier_wait(smem.empty_Q[s], rows / S::Q_stages % 2 ^ 1);
+      if (task.loads.count > 0)
+        load_rows(smem.Q[s], p.Q_map, task.work.q_token + task.work.first, task.work.head,
+                  task.loads.batch, smem.full_Q[s]);
       else
         mbarrier_arrive(smem.full_Q[s]);
     }
     sync_warp();
     ++rows;
-    return round;
+    return task.round;
   }
   /// Keys of the task of that round; before the first, -1, there are none. The next one is
   /// announced as soon as Q has room for it; returns its round. A consumer wants K a tile earlier
   /// than V.
   FLASHBOOK_DEVICE int load(int round) {
     const unsigned slot = (rows - 1) % task_slots;
-    const int count = round < 0 ? 0 : key_tiles<S>(smem.work(slot), p.tensors.sizes).count();
+    const int count = round < 0 ? 0 : smem.loads(slot).count;
     const int announced = S::chains && count > 0 ? 1 : count;
 #pragma unroll 1
     for (int t = 0; t <= count; ++t) {
-      if (t < count) load_keys<false>(slot, t);
-      if (t > 0) load_keys<true>(slot, t - 1);
+      if (t < count) load_K(slot, t);
+      if (t > 0) load_V(slot, t - 1);
       if (t == announced) round = announce(round + 1);
     }
     keys += count;
     return round;
   }
-  /// Tile t of K or V. What lies before the first token of all is zeros already.
-  template <bool is_V>
-  FLASHBOOK_DEVICE void load_keys(unsigned slot, int t) {
-    const Work work = smem.work(slot);
-    const KeyTiles<S::B_c> tiles = key_tiles<S>(work, p.tensors.sizes);
-    const int kv_head = work.head / p.tensors.sizes.group(), batch = work.batch(p.members);
-    const int hidden = tiles.keys.begin - tiles.first(t), token = work.k_token + tiles.first(t);
-    if (is_V && hidden > 0 && token + hidden > 0)
-      smem.V.load_cleared(keys + t, p.V_map, token, kv_head, batch, hidden, smem.landed,
+  /// Tile t of K.
+  FLASHBOOK_DEVICE void load_K(unsigned slot, int t) {
+    const KeyLoads of = smem.loads(slot);
+    if (mma::lane() == 0)
+      smem.K.load(keys + t, p.K_map, of.end - (t + 1) * S::B_c, of.kv_head, of.batch);
+  }
+  /// Tile t of V. What lies before the first token of all is zeros already.
+  FLASHBOOK_DEVICE void load_V(unsigned slot, int t) {
+    const KeyLoads of = smem.loads(slot);
+    const int token = of.end - (t + 1) * S::B_c;
+    if (t + 1 == of.count && of.hidden > 0 && token + of.hidden > 0)
+      smem.V.load_cleared(keys + t, p.V_map, token, of.kv_head, of.batch, of.hidden, smem.landed,
                           cleared++ % 2);
     else if (mma::lane() == 0)
-      (is_V ? smem.V : smem.K).load(keys + t, is_V ? p.V_map : p.K_map, token, kv_head, batch);
+      smem.V.load(keys + t, p.V_map, token, of.kv_head, of.batch);
   }
 
   FLASHBOOK_DEVICE void load_all() {

@@ -7,45 +7,6 @@
 
 namespace flashbook::FLASHBOOK_MACHINE::persistent {
 
-/// How rows are tiled. Registers of a thread of the producer and of consumers, each of whose
-/// threads holds 64 x D of O and 64 x B_c of S and P, 128 threads together, and may hold 64 x D of
-/// Q.
-///
-///   D    consumers  B_c  Q                        O + S + P + Q  of
-///   64   4          64   two in shared memory     32 + 32 + 16   112
-///   128  2          128  registers                64 + 64 + 32 + 32   232
-///   256  2          64   one in shared memory     128 + 32 + 16  232
-template <int width, int blocks = 1>
-struct TileShape {
-  static constexpr int D = width, cluster = blocks;
-  static constexpr int consumers = D == 64 ? 4 : 2, threads = 128 * (1 + consumers);
-  static constexpr int B_r = 64 * consumers, B_c = D == 128 ? 128 : 64, stages = D == 64 ? 4 : 2;
-  static constexpr bool keeps_Q = D == 128;
-  static constexpr int Q_stages = D == 64 ? 2 : 1;
-  /// Whether the next tile's Q can be there before this one's is given back.
-  static constexpr bool chains = keeps_Q || Q_stages == 2;
-  static constexpr int producer_registers = D == 64 ? 32 : 40;
-  static constexpr int consumer_registers = D == 64 ? 112 : 232;
-};
-
-/// Columns [8 from, 8 to) of S.
-template <int from, int to, int n_8>
-FLASHBOOK_DEVICE float (&part(float (&S)[1][n_8][4]))[1][to - from][4] {
-  return reinterpret_cast<float(&)[1][to - from][4]>(S[0][from]);
-}
-
-/// S becomes P = 2^(c S - M), of which l gets the sums.
-template <int n_8>
-FLASHBOOK_DEVICE void weigh(float (&S)[1][n_8][4], float c, const float (&M)[2], float (&l)[2]) {
-#pragma unroll
-  for (int n = 0; n < n_8; ++n)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      S[0][n][i] = exp2_approx(fmaf(c, S[0][n][i], -M[i / 2]));
-      l[i / 2] += S[0][n][i];
-    }
-}
-
 /// A warpgroup that computes.
 template <class T, class Shape>
 struct Consumer {
@@ -153,11 +114,11 @@ struct Consumer {
     for (int t = first; t < count; ++t, ++keys) {
       start_both(t > 1);
       wgmma_wait<1>(accumulators(S));
-      weigh(part<0, half>(S), c, M, l);
+      weigh(columns<0, half>(S), c, M, l);
       smem.K.release_after(l[0] + l[1], keys + 1, again);
       wgmma_wait<0>(accumulators(O));
       smem.V.release(keys, again);
-      weigh(part<half, n_8>(S), c, M, l);
+      weigh(columns<half, n_8>(S), c, M, l);
       mma::to_left<T>(P, S);
     }
     row[0].l = l[0];

@@ -13,6 +13,28 @@ struct PersistentParameters : TmaParameters<T> {
   TileOrder order;
 };
 
+namespace persistent {
+/// How persistent kernels tile rows of up to D channels. 128 threads hold 64 x D of O and 64 x B_c
+/// of S and P, and may hold 64 x D of Q; registers are those of a consumer's thread.
+///
+///   D    consumers  B_c  Q                        O + S + P + Q  of
+///   64   4          64   two in shared memory     32 + 32 + 16   112
+///   128  2          128  registers                64 + 64 + 32 + 32   232
+///   256  2          64   one in shared memory     128 + 32 + 16  232
+template <int width, int blocks = 1>
+struct TileShape {
+  static constexpr int D = width, cluster = blocks;
+  static constexpr int consumers = D == 64 ? 4 : 2, threads = 128 * (1 + consumers);
+  static constexpr int B_r = 64 * consumers, B_c = D == 128 ? 128 : 64, stages = D == 64 ? 4 : 2;
+  static constexpr bool keeps_Q = D == 128;
+  static constexpr int Q_stages = D == 64 ? 2 : 1;
+  /// Whether the next tile's Q can be there before this one's is given back.
+  static constexpr bool chains = keeps_Q || Q_stages == 2;
+  static constexpr int producer_registers = D == 64 ? 32 : 40;
+  static constexpr int consumer_registers = D == 64 ? 112 : 232;
+};
+}  // namespace persistent
+
 /// A block has at most so many tiles: longer problems have more blocks.
 constexpr int most_rounds = 512;
 

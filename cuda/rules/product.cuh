@@ -7,6 +7,7 @@
 #include "cuda/rules/launcher.cuh"
 #include "cuda/rules/row_blocks.cuh"
 #include "cuda/rules/score_options.cuh"
+#include "cuda/rules/store_rows.cuh"
 
 namespace flashbook::FLASHBOOK_MACHINE {
 
@@ -191,14 +192,18 @@ FLASHBOOK_DEVICE void store_rows(const ProductParameters<T>& parameters, const W
     store_elements<D, 16 * R>(to, first, work.n_q, tile, warp_row);
 }
 
-/// The same from the registers, 4 bytes a lane, where no tile is free.
+/// The same from the registers, where no tile is free.
 template <class T, int R, int n_8>
 FLASHBOOK_DEVICE void store_fragments(const ProductParameters<T>& parameters, const Work& work,
                                       int first, float (&O)[R][n_8][4], mma::RowBlocks<R>& rows) {
   const ForwardParameters<T>& p = parameters.tensors;
   const Matrix<T> to = p.O.at(p.O.offset(work.batch(parameters.members), work.head, work.q_token));
   finish_rows(parameters, work, first, O, rows, [&](float(&O_r)[n_8][4], int h, int i) {
-    if (first + i < work.n_q) mma::store_row(to, first + i, O_r, h);
+    const bool exists = first + i < work.n_q;
+    if (to.in_chunks)
+      mma::store_row_in_chunks(to, first + i, exists, O_r, h, 1);
+    else if (exists)
+      mma::store_row(to, first + i, O_r, h);
   });
 }
 

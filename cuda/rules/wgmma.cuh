@@ -83,6 +83,24 @@ FLASHBOOK_DEVICE bool weigh_tile(mma::RowBlocks<1>& rows, float (&S)[1][n_8][4],
   return follows;
 }
 
+/// Columns [8 from, 8 to) of S.
+template <int from, int to, int n_8>
+FLASHBOOK_DEVICE float (&columns(float (&S)[1][n_8][4]))[1][to - from][4] {
+  return reinterpret_cast<float(&)[1][to - from][4]>(S[0][from]);
+}
+
+/// S becomes P = 2^(c S - M), of which l gets the sums.
+template <int n_8>
+FLASHBOOK_DEVICE void weigh(float (&S)[1][n_8][4], float c, const float (&M)[2], float (&l)[2]) {
+#pragma unroll
+  for (int n = 0; n < n_8; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      S[0][n][i] = exp2_approx(fmaf(c, S[0][n][i], -M[i / 2]));
+      l[i / 2] += S[0][n][i];
+    }
+}
+
 /// B_r rows of queries of a head, and the keys that they see, in tiles of B_c from the last: tile t
 /// holds the keys from end - (t + 1) B_c on. The last one may begin before key 0.
 template <int B_r, int B_c>

@@ -11,6 +11,10 @@ struct Members {
   bool packed, bottom_right;
   int count;
   gmem<const int64_t> q, k;  ///< [count + 1] if packed
+
+  /// Where a member begins; as many tokens as a problem has fit an int.
+  FLASHBOOK_DEVICE int first_q(int member) const { return static_cast<int>(int64_t(q(member))); }
+  FLASHBOOK_DEVICE int first_k(int member) const { return static_cast<int>(int64_t(k(member))); }
 };
 
 /// Rows and keys count from the member's first.
@@ -41,7 +45,7 @@ FLASHBOOK_DEVICE int member_of(int tile, const Members& members, int size) {
   int member = 0, end = members.count + 1;
   while (end - member > 1) {
     const int middle = member + (end - member) / 2;
-    if (int64_t(members.q(middle)) / size + middle <= tile)
+    if (members.first_q(middle) / size + middle <= tile)
       member = middle;
     else
       end = middle;
@@ -53,14 +57,14 @@ FLASHBOOK_DEVICE int member_of(int tile, const Members& members, int size) {
 FLASHBOOK_DEVICE Work work_of_member(int member, const Sizes& sizes, const Members& members) {
   Work work = {};
   work.member = member;
-  work.q_token = static_cast<int>(int64_t(members.q(member)));
+  work.q_token = members.first_q(member);
   if (member == members.count) {
     work.n_q = sizes.n_q() - work.q_token;
     return work;
   }
-  work.k_token = static_cast<int>(int64_t(members.k(member)));
-  work.n_q = static_cast<int>(int64_t(members.q(member + 1))) - work.q_token;
-  work.n_k = static_cast<int>(int64_t(members.k(member + 1))) - work.k_token;
+  work.k_token = members.first_k(member);
+  work.n_q = members.first_q(member + 1) - work.q_token;
+  work.n_k = members.first_k(member + 1) - work.k_token;
   work.diagonal = members.bottom_right ? work.n_k - work.n_q : 0;
   return work;
 }
@@ -71,7 +75,7 @@ FLASHBOOK_DEVICE Work work_at(int tile, int head, const Sizes& sizes, const Memb
   Work work = {};
   if (members.packed) {
     const int member = member_of(tile, members, size);
-    tile -= static_cast<int>(int64_t(members.q(member)) / size) + member;
+    tile -= members.first_q(member) / size + member;
     work = work_of_member(member, sizes, members);
   } else {
     work.member = head / sizes.heads_q;
