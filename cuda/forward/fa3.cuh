@@ -49,7 +49,7 @@ struct Consumer {
   uint32_t P[1][n_8 / 2][4];
   mma::Operand<D> Q;
   mma::RowBlocks<1> softmax;
-  bool is_settled = false;  ///< the warp's weights may be 2^(c S - M) of the maxima that are there
+  bool fits;  ///< weights of unmasked tiles may be 2^(c S - M), as far as is known
 
   FLASHBOOK_DEVICE Consumer(Smem<T, S>& shared, const Parameters<T>& parameters, int number)
       : smem(shared), p(parameters), turns{number} {}
@@ -107,15 +107,16 @@ struct Consumer {
     turns.pass();
   }
 
-  /// Numbers of the tiles that all of the 64 rows see, of those that exist; none, if masking also
-  /// scales.
-  FLASHBOOK_DEVICE Range unmasked_tiles() const {
-    if (again || !p.e.folded()) return {0, 0};
+  /// Numbers of the tiles that all of the 64 rows see, of those that exist, after each saw a key.
+  /// None, if masking also scales. The same in the warpgroup, which must take the same branches.
+  FLASHBOOK_DEVICE Range unmasked_tiles(int count) const {
+    const Range none = {count, count};
+    if (again || !p.e.folded()) return none;
     const int first = work().first + 64 * turns.consumer;
-    if (first >= work().n_q) return {0, count_of(slot)};
     const Range seen = visible().keys_of_all(Range{first, first + 64});
-    const Range some = tiles_of_keys().within(seen);
-    return {uniform(some.begin), uniform(some.end)};
+    const Range some = first < work().n_q ? tiles_of_keys().within(seen) : Range{1, count};
+    const int begin = uniform(some.begin), end = uniform(some.end);
+    return begin < end ? Range{begin, end} : none;
   }
   FLASHBOOK_DEVICE void cap() {
     if constexpr (scores == Scores::capped) {
@@ -123,10 +124,9 @@ struct Consumer {
       for (float& s : accumulators(S_rmem)) s = p.capped(s);
     }
   }
-  /// Whether row h has a maximum, or never will.
+  /// Whether row h has a maximum, or is none.
   FLASHBOOK_DEVICE bool has_base(int h) const {
-    const int i = row() + 8 * h;
-    return softmax.row[0][h].m > -INFINITY || i >= work().n_q || visible().keys_of(i).is_empty();
+    return softmax.row[0][h].m > -INFINITY || row() + 8 * h >= work().n_q;
   }
   /// Masks tile t, follows its maxima, and S becomes P = 2^(c (S - m)).
   FLASHBOOK_DEVICE void weigh_masked(int t) {
@@ -136,12 +136,11 @@ struct Consumer {
     softmax.maxima(m_tile, S_rmem);
     if (softmax.any_above(m_tile, slack / p.e.c)) softmax.raise(m_tile, O, p.e);
     softmax.weigh_differences(S_rmem, p.e);
-    is_settled = softmax.by_product && all(has_base(0) && has_base(1));
   }
-  /// Tiles from t on, masked and with maxima, until one needs neither. Returns that one's number.
-  FLASHBOOK_DEVICE int attend_masked(int t, int count, const Range& unmasked) {
+  /// Tiles from t to `end`, masked and with maxima. Returns the next one's number.
+  FLASHBOOK_DEVICE int attend_masked(int t, int end) {
 #pragma unroll 1
-    for (; t < count && !(is_settled && unmasked.holds(t)); ++t, ++keys) {
+    for (; t < end; ++t, ++keys) {
       start_both(t > 1);
       wgmma_wait<1>(accumulators(S_rmem));
       smem.K.release(keys + 1);
@@ -154,13 +153,15 @@ struct Consumer {
     }
     return t;
   }
-  /// Tiles from t to `end`, relative to the maxima that stand. Half of the weights while the tensor
-  /// cores add to O: early enough to give V back, late enough to be free.
+  /// The same, relative to the maxima that stand, which some warp's rows may not take: then they do
+  /// not fit. Half of the weights while the tensor cores add to O: early enough to give V back,
+  /// late enough to be free.
   FLASHBOOK_DEVICE int attend_unmasked(int t, int end) {
     constexpr int half = n_8 / 2;
     RowState(&row)[2] = softmax.row[0];
     const float c = p.e.c, M[2] = {c * base_of(row[0].m), c * base_of(row[1].m)};
     float l[2] = {row[0].l, row[1].l};
+    if (t < end) fits = softmax.by_product && all(has_base(0) && has_base(1));
 #pragma unroll 1
     for (; t < end; ++t, ++keys) {
       start_both(t > 1);
@@ -179,8 +180,9 @@ struct Consumer {
   }
   /// All keys of a tile, but for P V of the last. `has_S`: that of the first is done.
   FLASHBOOK_DEVICE void attend(int count, bool has_S) {
-    const Range unmasked = unmasked_tiles();
+    const Range unmasked = unmasked_tiles(count);
     softmax = {};
+    fits = true;
     if (!has_S) multiply_first();
     cap();
     weigh_masked(0);
@@ -188,7 +190,7 @@ struct Consumer {
     int t = 1;
 #pragma unroll 1
     while (t < count) {
-      t = attend_masked(t, count, unmasked);
+      t = attend_masked(t, t < unmasked.end ? unmasked.begin : count);
       t = attend_unmasked(t, unmasked.end);
     }
   }
@@ -238,7 +240,7 @@ struct Consumer {
       if (count > 0) {
         attend(count, has_S);
         next = end_tile(count > 1, has_S);
-        smem.note_overflow(round, !again && any(!is_finite()));
+        smem.note_overflow(round, !again && (!fits || any(!is_finite())));
       } else {
         softmax = {};
       }

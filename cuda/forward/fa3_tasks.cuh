@@ -29,9 +29,10 @@ struct KeyTiles {
 
   FLASHBOOK_DEVICE int count() const { return tiles(keys.end - keys.begin, B_c); }
   FLASHBOOK_DEVICE int first(int t) const { return keys.end - (t + 1) * B_c; }
-  /// The numbers of the tiles whose keys are all among `some`, none of which comes after these.
+  /// The numbers of the tiles whose keys are all among `some`, none of which comes after these; but
+  /// not of a first tile before which there are none of `some`.
   FLASHBOOK_DEVICE Range within(const Range& some) const {
-    return {tiles(keys.end - some.end, B_c), (keys.end - some.begin) / B_c};
+    return {1 + (keys.end - some.end) / B_c, (keys.end - some.begin) / B_c};
   }
 };
 
