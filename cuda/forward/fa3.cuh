@@ -165,7 +165,7 @@ struct Consumer {
 #pragma unroll 1
     for (; t < end; ++t, ++keys) {
       start_both(t > 1);
-      wgmma_wait<1>(accumulators(S_rmem));
+      wgmma_wait<1>(accumulators(S_rmem));  // not for O
       cap();
       weigh(columns<0, half>(S_rmem), c, M, l);
       smem.K.release_after(l[0] + l[1], keys + 1);
