@@ -1,8 +1,8 @@
 // The product kernel that the FlashAttention-2 ladder leads to, for sm_80 and up, with the whole
 // contract (docs/contract.md) in fp16 and bf16: the rung lazy_rescale, and where it is faster
-// ping_pong (fa2_turns.cuh), with one thing more. In a tile that all rows see nobody looks for a
-// maximum: weights are relative to the one that stands, and their sums show if it is too low. Then
-// the tile is weighed anew. So no exp2 waits for a maximum.
+// ping_pong (fa2_turns.cuh), with one thing more. Once a maximum stands that takes products, nobody
+// looks for one in a tile that all rows see: weights are relative to it, and their sums show if it
+// is too low. Then the tile is weighed anew. So no exp2 waits for a maximum.
 //
 // An option costs nothing where it is absent. What changes a score itself (soft-cap, bias, ALiBi, a
 // scale that is not folded into the exponent), and rows that are not chunks of 16 bytes, have
@@ -181,8 +181,8 @@ class Launch {
   }
 
  private:
-  /// Blocks of 256 rows are few, and compute much above the diagonal that nobody sees. Not packed:
-  /// what becomes of a member must not depend on the others.
+  /// So few rows that blocks of 256 leave multiprocessors idle or, causal, compute much that nobody
+  /// sees; never if packed: what becomes of a member must not depend on the others.
   bool is_short() const {
     const Visible& visible = p_.tensors.sizes.visible;
     return !p_.members.packed && visible.n_q <= (visible.right < most_tokens ? 1024 : 512);

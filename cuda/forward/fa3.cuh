@@ -5,7 +5,7 @@
 // An option costs nothing where it is absent. A soft-cap changes every score and has an instance of
 // its own. Masks, windows, packed members, grouped heads, sinks and scales that are not folded into
 // the exponent are in both: they say which tiles a block visits, where they lie, which of them are
-// masked, and what becomes of a row at its end. A tile that all rows of a warpgroup see is not.
+// masked, and what becomes of a row at its end. A tile that a warpgroup's rows see is not masked.
 //
 // Blocks stay: as many as the GPU holds at once, each for many tiles of rows. While consumers end
 // one, the producer loads the next one's Q and first keys, and S of those is started in the same
@@ -15,7 +15,7 @@
 // Tensor maps are of all tokens, also of packed ones, so boxes hold rows of other members, which
 // may be NaN. None of them counts:
 //
-//   Q behind the member's last row: such a row sees nothing, has no vote and is not stored
+//   Q behind the member's last row: what becomes of such a row has no vote and is not stored
 //   K before the first key that the block sees: masked, as are the keys behind a row's last
 //   V before the first key that the block sees: zeros, which the producer's warp writes
 //   K and V behind the last key that the block sees: no box reaches there
@@ -107,8 +107,8 @@ struct Consumer {
     turns.pass();
   }
 
-  /// Numbers of the tiles that all of the 64 rows see, of those that exist, after each saw a key.
-  /// None, if masking also scales. The same in the warpgroup, which must take the same branches.
+  /// Numbers of the tiles that all of the 64 rows see that exist, from where each saw a key on;
+  /// none, if masking also scales. Found from the warpgroup's rows: its warps must not part.
   FLASHBOOK_DEVICE Range unmasked_tiles(int count) const {
     const Range none = {count, count};
     if (again || !p.e.folded()) return none;
@@ -124,7 +124,7 @@ struct Consumer {
       for (float& s : accumulators(S_rmem)) s = p.capped(s);
     }
   }
-  /// Whether row h has a maximum, or is none.
+  /// Whether row h has a maximum, or does not exist.
   FLASHBOOK_DEVICE bool has_base(int h) const {
     return softmax.row[0][h].m > -INFINITY || row() + 8 * h >= work().n_q;
   }
@@ -153,9 +153,9 @@ struct Consumer {
     }
     return t;
   }
-  /// The same, relative to the maxima that stand, which some warp's rows may not take: then they do
-  /// not fit. Half of the weights while the tensor cores add to O: early enough to give V back,
-  /// late enough to be free.
+  /// Without masks, relative to the maxima that stand. If a warp's rows do not take that, its
+  /// weights do not fit, and the task is computed again. Half of them while the tensor cores add to
+  /// O: early enough to give V back, late enough to be free.
   FLASHBOOK_DEVICE int attend_unmasked(int t, int end) {
     constexpr int half = n_8 / 2;
     RowState(&row)[2] = softmax.row[0];

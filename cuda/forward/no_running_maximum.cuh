@@ -40,12 +40,6 @@ struct Smem : PipelineSmem<T, PipelineShape<D>> {
   }
 };
 
-/// Columns [8 from, 8 to) of S.
-template <int from, int to, int n_8>
-FLASHBOOK_DEVICE float (&part(float (&S)[1][n_8][4]))[1][to - from][4] {
-  return reinterpret_cast<float(&)[1][to - from][4]>(S[0][from]);
-}
-
 /// O and the softmax's state of a consumer's rows.
 template <int D>
 struct Rows {
@@ -128,11 +122,11 @@ FLASHBOOK_DEVICE void attend(Rows<D>& rows, Smem<T, D>& smem,
       here.mask(S, tile.first_key(t));
       follows = follow_maxima(rows, S, factor, e);
     }
-    rows.softmax.weigh(part<0, n_8 / 2>(S), e);
+    rows.softmax.weigh(columns<0, n_8 / 2>(S), e);
     pin(accumulators(S));
     wgmma_wait<0>(accumulators(rows.O));
     smem.V.release(from + t - 1);
-    rows.softmax.weigh(part<n_8 / 2, n_8>(S), e);
+    rows.softmax.weigh(columns<n_8 / 2, n_8>(S), e);
     if (follows) rows.softmax.rescale(rows.O, factor);
     mma::to_left<T>(P, S);
     // [/weigh]

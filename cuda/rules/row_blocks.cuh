@@ -117,9 +117,9 @@ struct RowBlocks {
   }
 
   // [standing]
-  /// P = 2^(c S - M) relative to the maxima that stand, which must be by_product, l = l + rowsum P:
-  /// true. No maximum is looked for. If a sum shows that a score is far above: false, and only P
-  /// was written. The same for the warp.
+  /// P = 2^(c S - M) relative to the maxima that stand, if by_product; l = l + rowsum P: true. No
+  /// maximum is looked for. If a sum shows that a score is far above, or that a row has no maximum:
+  /// false, and only P was written. The same for the warp.
   template <class T, int n_8>
   FLASHBOOK_DEVICE bool weigh_standing(uint32_t (&P)[R][n_8 / 2][4], const float (&S)[R][n_8][4],
                                        const Exponents& e) {

@@ -5,7 +5,6 @@
 #include <deque>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "cpu_reference/parallel.hpp"
@@ -108,6 +107,8 @@ class Collector {
       most.gate1 = used.gate1;
       most.worst = used.worst;
     }
+    most.is_all_nan = most.is_all_nan && used.is_all_nan;
+    most.factor.reset();  // a piece's, not all of it
     merge(most.gate2, used.gate2);
     if (used.gate3 && (!most.gate3 || is_more(*used.gate3, *most.gate3)))
       most.gate3_direction = used.gate3_direction;
@@ -251,10 +252,11 @@ class RunJudge::State {
     Judgement judgement = collector.judgement();
     for (const std::string& fault : read.judgement().faults) judgement.faults.push_back(fault);
     judgement.sampled = sampled;
-    if (!is_among(asked, Output::dK) || arithmetic.materialised || !judgement.faults.empty())
+    const flashbook_problem& p = problem_.fields();
+    if (p.packed || !is_among(asked, Output::dK) || arithmetic.materialised ||
+        !judgement.faults.empty())
       return judgement;
 
-    const flashbook_problem& p = problem_.fields();
     const std::set<Piece> keys = sample(p.batch, p.heads_kv, p.n_k, seed_, stream_keys);
     for (const Piece& piece : keys)
       judge_keys(collector, problem_, inputs_, cotangents_, results, arithmetic, piece);

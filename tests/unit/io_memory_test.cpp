@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "cpu_reference/error.hpp"
@@ -15,8 +14,6 @@ using namespace flashbook;
 using namespace flashbook::io;
 
 namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 struct Example {
   std::vector<float> values = std::vector<float>(24);
