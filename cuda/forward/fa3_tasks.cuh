@@ -29,8 +29,8 @@ struct KeyTiles {
 
   FLASHBOOK_DEVICE int count() const { return tiles(keys.end - keys.begin, B_c); }
   FLASHBOOK_DEVICE int first(int t) const { return keys.end - (t + 1) * B_c; }
-  /// The numbers of the tiles whose keys are all among `some`, none of which comes after these; but
-  /// not of a first tile before which there are none of `some`.
+  /// The numbers of the tiles whose keys are all among `some`, after the first that holds any of
+  /// them. `some` ends where these do, or before.
   FLASHBOOK_DEVICE Range within(const Range& some) const {
     return {1 + (keys.end - some.end) / B_c, (keys.end - some.begin) / B_c};
   }
@@ -70,7 +70,7 @@ constexpr int task_slots = 8;
 template <class T, class S>
 struct Smem : PersistentSmem<T, S> {
   Mbarrier landed;                 ///< complete when a tile of V is there that must be cleared
-  Tile<int, task_slots, 20> task;  ///< 14 words, each a whole number of chunks
+  Tile<int, task_slots, 20> task;  ///< 14 words each; rows are whole chunks
 
   /// By all threads.
   FLASHBOOK_DEVICE void initialise() {

@@ -9,10 +9,6 @@
 namespace flashbook::test {
 namespace {
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// check, with answers in the scratch folder.
 Run check(const Scratch& scratch, const std::string& arguments) {
   return scratch.shell("FLASHBOOK_ANSWERS=. '" FLASHBOOK_PROGRAM "' check " + arguments);

@@ -45,6 +45,10 @@ class Scratch {
 /// The text in one line, with one blank where there were several or a line ended.
 std::string squeezed(const std::string& text);
 
+inline bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// Characters of the longest line: bytes that do not continue a UTF-8 sequence.
 long widest_line(const std::string& text);
 

@@ -6,18 +6,11 @@
 #include "tests/unit/command_line.hpp"
 
 using flashbook::test::check_refused;
+using flashbook::test::holds;
 using flashbook::test::Run;
 using flashbook::test::Scratch;
 using flashbook::test::widest_line;
 using Json = nlohmann::json;
-
-namespace {
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("timeline: the book's recording is an H200's, in cycles, and overlap gains") {
   const Run table = Scratch().flashbook("timeline");
@@ -55,7 +48,12 @@ TEST_CASE("timeline: what the emulator records is no time, and comes back from i
 TEST_CASE("timeline: what it refuses") {
   const Scratch scratch;
   check_refused(scratch, "timeline sideways", {"ORDER is 'sideways'", "overlapped"});
-  check_refused(scratch, "timeline --tile 32", {"--tile is 32", "0 to 31"});
+  check_refused(scratch, "timeline in_turns --tile 32", {"--tile is 32", "0 to 31"});
+  check_refused(scratch, "timeline --tile 3", {"--tile is 3", "ORDER, or --svg"});
+  check_refused(scratch, "timeline --cycles 64", {"--cycles is 64", "ORDER, or --svg"});
+  const std::string made = "timeline --on cpu --n 128 --record r.json ";
+  check_refused(scratch, made + "sideways", {"ORDER is 'sideways'", "overlapped"});
+  check_refused(scratch, made + "in_turns --tile 1", {"--tile is 1", "0 to 0"});
   check_refused(scratch, "timeline --on cpu --n 200", {"--n is 200", "multiple of 128"});
   check_refused(scratch, "timeline --n 256", {"--on"});
   check_refused(scratch, "timeline --recording none.json", {"none.json", "cannot be read"});

@@ -110,11 +110,15 @@ PeerTeam::PeerTeam(const std::string& python, const fs::path& script, const Tens
 
 std::vector<Entry> PeerTeam::enter(const Task& task, const Wanted& wanted) try {
   std::vector<Entry> entries;
-  if (task.shape.packed) return entries;  // their kernels take no members
   for (const std::string name : set_problem(*peers_, task)) {
     if (!wanted(name)) continue;
     Entry entry = {name, {}, {judged_of(task.pass)}, nullptr, {}};
     entry.properties.materialised = name == "torch.math";
+    if (task.shape.packed) {
+      entry.why_not = "takes no packed batch here";
+      entries.push_back(std::move(entry));
+      continue;
+    }
     try {
       peers_->ask({{"do", "prepare"}, {"name", name}});
       entry.contestant = std::make_unique<Peer>(*peers_, task, name, folder_.path() / "result");

@@ -54,7 +54,9 @@ void print_hopper() {
                     std::to_string(rung.d256)});
   std::cout << "An H200, N = 4096, bf16; TFLOP/s, and at d = 128 gains against the rung above,\n"
                "the first one's against ping_pong\n\n"
-            << table(rows);
+            << table(rows)
+            << "The last two rungs, persistent_tiles and cluster_multicast, were timed in\n"
+               "another call: docs/performance.md, \"Beside cuDNN and FLASH\".\n";
 }
 
 // ---- losses

@@ -25,6 +25,37 @@ struct Options {
   bool as_json = false;
 };
 
+/// By default 9600 cycles from the middle on, three to four tiles; of the emulator's steps, all.
+Window window_for(const Options& options, const Recording& recording) {
+  const bool is_time = recording.machine == Machine::gpu;
+  Window window = {options.tile.value_or(is_time ? recording.tiles() / 2 : 0),
+                   options.cycles.value_or(9600)};
+  if (window.tile < 0 || window.tile >= recording.tiles())
+    throw InputError("--tile is " + std::to_string(window.tile) + ": pass 0 to " +
+                     std::to_string(recording.tiles() - 1));
+  if (is_time || options.cycles) return window;
+  for (const OrderRecording& order : recording.orders)
+    for (const Stamps& stamps : order.consumers)
+      if (!stamps.empty()) window.cycles = std::max(window.cycles, stamps.back().cycles);
+  return window;
+}
+
+std::vector<const OrderRecording*> chosen(const Options& options, const Recording& recording) {
+  if (!options.order.empty()) return {&recording.order(options.order)};
+  std::vector<const OrderRecording*> all;
+  for (const OrderRecording& order : recording.orders) all.push_back(&order);
+  return all;
+}
+
+/// Refuses before anything is recorded what it would refuse afterwards.
+void check_choice(const Options& options, Machine machine, std::int64_t n) {
+  Recording planned = {machine, {}, {}, n};
+  for (const Order& order : emulated::orders::all())
+    planned.orders.push_back({order.name, order.what});
+  chosen(options, planned);
+  window_for(options, planned);
+}
+
 /// A recording that is made now, or one from a file; by default the book's.
 Recording recording_for(const Options& options) {
   if (options.on.empty())
@@ -37,29 +68,8 @@ Recording recording_for(const Options& options) {
   if (n < tile_keys || n > most || n % tile_keys != 0)
     throw InputError("--n is " + std::to_string(n) + ": pass a multiple of 128 up to " +
                      std::to_string(most));
+  check_choice(options, machine, n);
   return record(machine, n, on_gpu ? 16 : 1);
-}
-
-/// By default from the middle on, and three tiles of an H200; of the emulator's steps, all.
-Window window_for(const Options& options, const Recording& recording) {
-  const bool is_time = recording.machine == Machine::gpu;
-  Window window = {options.tile.value_or(is_time ? recording.tiles() / 2 : 0),
-                   options.cycles.value_or(9600)};
-  if (window.tile < 0 || window.tile >= recording.tiles())
-    throw InputError("--tile is " + std::to_string(window.tile) + ": pass 0 to " +
-                     std::to_string(recording.tiles() - 1));
-  if (is_time || options.cycles) return window;
-  for (const OrderRecording& order : recording.orders)
-    for (const Stamps& stamps : order.consumers)
-      window.cycles = std::max(window.cycles, stamps.back().cycles);
-  return window;
-}
-
-std::vector<const OrderRecording*> chosen(const Options& options, const Recording& recording) {
-  if (!options.order.empty()) return {&recording.order(options.order)};
-  std::vector<const OrderRecording*> all;
-  for (const OrderRecording& order : recording.orders) all.push_back(&order);
-  return all;
 }
 
 json as_json(const Recording& recording, const std::vector<const OrderRecording*>& orders) {
@@ -87,6 +97,10 @@ json as_json(const Recording& recording, const std::vector<const OrderRecording*
 void run_command(const Options& options) {
   for (const auto& [flag, file] : {std::pair("--svg", options.svg), {"--record", options.record}})
     if (!file.empty()) check_writable(flag, file);
+  if (options.order.empty() && options.svg.empty() && (options.tile || options.cycles))
+    throw InputError((options.tile ? "--tile is " + std::to_string(*options.tile)
+                                   : "--cycles is " + std::to_string(*options.cycles)) +
+                     ", and the table draws nothing: pass an ORDER, or --svg FILE");
   const Recording recording = recording_for(options);
   const std::vector<const OrderRecording*> orders = chosen(options, recording);
   const Window window = window_for(options, recording);

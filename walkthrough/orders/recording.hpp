@@ -34,8 +34,9 @@ struct Recording {
 };
 
 /// Runs all orders on N(0,1), in bf16, d = 128. On a GPU an order is launched several times with
-/// all stamps and with two, and the launches of median length are kept. Throws InputError without a
-/// GPU, and std::runtime_error that says which order gave wrong results, or failed.
+/// all stamps and with two; of each the launch of median length counts, with its stamps or its
+/// length. Throws InputError without a GPU, and std::runtime_error that says which order gave wrong
+/// results, or failed.
 Recording record(Machine machine, std::int64_t tokens, std::int64_t heads);
 
 /// A recording as JSON, and from a file. `read` throws InputError that says what is wrong with it.
